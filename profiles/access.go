@@ -1,0 +1,296 @@
+package profiles
+
+import "strings"
+
+// Access is a set of things a program may do to a path.
+type Access uint8
+
+// The accesses. Execute does not follow from Read, nor Delete from Write.
+const (
+	// Read opens for reading, lists directories, reads link targets.
+	Read Access = 1 << iota
+	// Write changes what exists: contents, length, times, safe modes.
+	Write
+	// Create makes new names.
+	Create
+	// Delete removes or renames away what existed when the run started. What
+	// the run made itself it may always remove where it may create.
+	Delete
+	// Execute starts the file as a program.
+	Execute
+)
+
+// AllAccess is every access there is.
+const AllAccess = Read | Write | Create | Delete | Execute
+
+var accessLetters = [...]struct {
+	bit    Access
+	letter byte
+	word   string
+}{
+	{Read, 'r', "read"},
+	{Write, 'w', "write"},
+	{Create, 'c', "create"},
+	{Delete, 'd', "delete"},
+	{Execute, 'x', "execute"},
+}
+
+// String gives the letters that --access takes: "rwcdx" in that order, "-" for
+// none.
+func (a Access) String() string {
+	var b strings.Builder
+	for _, l := range accessLetters {
+		if a&l.bit != 0 {
+			b.WriteByte(l.letter)
+		}
+	}
+	if b.Len() == 0 {
+		return "-"
+	}
+	return b.String()
+}
+
+// Word names a single access for messages: "read". Several are joined by "+".
+func (a Access) Word() string {
+	var words []string
+	for _, l := range accessLetters {
+		if a&l.bit != 0 {
+			words = append(words, l.word)
+		}
+	}
+	return strings.Join(words, "+")
+}
+
+// ParseAccess reads what String writes, in any order. It fails on an unknown
+// or missing letter.
+func ParseAccess(s string) (Access, bool) {
+	var a Access
+next:
+	for i := 0; i < len(s); i++ {
+		for _, l := range accessLetters {
+			if s[i] == l.letter {
+				a |= l.bit
+				continue next
+			}
+		}
+		return 0, false
+	}
+	return a, a != 0
+}
+
+// PathRule grants Access to a path.
+type PathRule struct {
+	Path string
+	// Tree extends the rule to everything beneath Path. Without it the rule
+	// is for that one object, which must not be a directory.
+	Tree   bool
+	Access Access
+	Origin Origin
+}
+
+// Class says what a denial protects, and so how it is spoken of.
+type Class uint8
+
+const (
+	// Plain denials were written by a manifest or a user.
+	Plain Class = iota
+	// Sensitive denials guard credentials and private data. How to lift one
+	// is shown to the person only, never to the program or a model.
+	Sensitive
+	// Control denials guard files that other programs obey (git hooks, agent
+	// settings, the skill, policy files) against writing.
+	Control
+)
+
+func (c Class) String() string {
+	switch c {
+	case Plain:
+		return "plain"
+	case Sensitive:
+		return "sensitive"
+	case Control:
+		return "control"
+	}
+	return "class?"
+}
+
+// Denial refuses Access to what it covers, whatever grants say.
+//
+// With an empty Match it covers Path and everything beneath. Otherwise Match
+// is one or more "/"-separated components, each a glob with "*" and "?", and
+// the denial covers every name beneath Path whose last components match it, at
+// any depth, and everything beneath that name: {Path: "/w", Match:
+// ".git/hooks"} covers /w/.git/hooks and /w/a/b/.git/hooks/pre-commit.
+// Match ignores ASCII case, since the file system may.
+//
+// Every denial also refuses Delete (and so renaming) of what it covers and of
+// the directories that lead there, as far as Path or Match name them: a secret
+// under another name is readable, and moving ".git" away makes room for
+// another.
+type Denial struct {
+	Path   string
+	Match  string
+	Access Access
+	// Except lists what the denial leaves alone: an absolute path with all
+	// beneath it, or a pattern like Match with all beneath what it names.
+	Except []string
+	// UnlessMade lifts the denial where the directory that holds the last
+	// component of Match was made by the run itself, with nothing of that
+	// name there at the start (".git" in a repository that the run made). Only
+	// the supervisor can know that; Allows answers for what was there before.
+	UnlessMade bool
+	Class      Class
+	Origin     Origin
+}
+
+// covers says whether the denial's pattern covers path, exceptions considered.
+func (d *Denial) covers(path string) bool {
+	rel, ok := beneath(d.Path, path)
+	if !ok {
+		return false
+	}
+	if d.Match != "" && !matchAny(d.Match, rel) {
+		return false
+	}
+	return !d.excepts(path, rel)
+}
+
+func (d *Denial) excepts(path, rel string) bool {
+	for _, e := range d.Except {
+		if strings.HasPrefix(e, "/") {
+			if _, ok := beneath(e, path); ok {
+				return true
+			}
+		} else if matchAny(e, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// leads says whether path is a directory on the way to what the denial covers,
+// so that renaming it would move or make room for a covered name.
+func (d *Denial) leads(path string) bool {
+	if _, ok := beneath(path, d.Path); ok {
+		return path != d.Path || d.Match != ""
+	}
+	if d.Match == "" {
+		return false
+	}
+	rel, ok := beneath(d.Path, path)
+	if !ok || d.excepts(path, rel) {
+		return false
+	}
+	for i := strings.LastIndexByte(d.Match, '/'); i > 0; i = strings.LastIndexByte(d.Match[:i], '/') {
+		if matchTail(d.Match[:i], rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// Covers says whether the denial names path or something above it, exceptions
+// considered.
+func (d *Denial) Covers(path string) bool { return d.covers(path) }
+
+// Leads says whether path is a directory whose removal or renaming would move
+// what the denial covers, or make room for it.
+func (d *Denial) Leads(path string) bool { return d.leads(path) }
+
+// covers says whether the rule applies to path.
+func (r *PathRule) covers(path string) bool {
+	if !r.Tree {
+		return r.Path == path
+	}
+	_, ok := beneath(r.Path, path)
+	return ok
+}
+
+// beneath says whether path is root or lies beneath it, and gives the rest
+// without a leading slash ("" for root itself).
+func beneath(root, path string) (rest string, ok bool) {
+	if root == "/" {
+		return strings.TrimPrefix(path, "/"), strings.HasPrefix(path, "/")
+	}
+	if !strings.HasPrefix(path, root) {
+		return "", false
+	}
+	if len(path) == len(root) {
+		return "", true
+	}
+	if path[len(root)] != '/' {
+		return "", false
+	}
+	return path[len(root)+1:], true
+}
+
+// matchAny says whether pattern matches the last components of rel or of any
+// directory above it.
+func matchAny(pattern, rel string) bool {
+	for rel != "" {
+		if matchTail(pattern, rel) {
+			return true
+		}
+		i := strings.LastIndexByte(rel, '/')
+		if i < 0 {
+			return false
+		}
+		rel = rel[:i]
+	}
+	return false
+}
+
+// matchTail matches pattern against the last components of rel.
+func matchTail(pattern, rel string) bool {
+	for {
+		var p, c string
+		pattern, p = cutLast(pattern)
+		rel, c = cutLast(rel)
+		if c == "" || !matchName(p, c) {
+			return false
+		}
+		if pattern == "" {
+			return true
+		}
+	}
+}
+
+func cutLast(s string) (before, last string) {
+	if i := strings.LastIndexByte(s, '/'); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return "", s
+}
+
+// matchName matches one component against a glob of "*" and "?", ignoring
+// ASCII case. A star takes part in linear backtracking only: no input makes it
+// slow.
+func matchName(pattern, name string) bool {
+	p, n, star, mark := 0, 0, -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || lower(pattern[p]) == lower(name[n])):
+			p++
+			n++
+		case star >= 0:
+			mark++
+			p, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -69,7 +69,10 @@ type Process struct {
 	// AnyMode allows modes that open files to others, set-uid and set-gid, on
 	// what the profile may write.
 	AnyMode bool
-	Origin  Origin
+	// ExecuteOwn allows starting programs that lie in the run's own HOME and
+	// temporary directory, which the run can write.
+	ExecuteOwn bool
+	Origin     Origin
 }
 
 // SocketRule allows connecting and sending to one unix socket: a path, or an
@@ -87,6 +90,9 @@ type Env struct {
 	// Deny lists names that are never passed, whatever Pass says; a name may
 	// start or end with "*".
 	Deny []EnvRule
+	// Allow lists exact names that are passed although Deny covers them: the
+	// user, or an accepted secrets.read, named them.
+	Allow []EnvRule
 	// Set gives fixed values. Set beats Pass, Deny beats neither: the values
 	// are ours.
 	Set []EnvVar

@@ -1,0 +1,369 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of a log; the zero value is the default.
+type Options struct {
+	// FileSize is when, in bytes, the next file is begun; 0 is DefaultFileSize.
+	FileSize int64
+	// Sync makes Append return only when the disk has the records. Without it
+	// they survive the death of every process from the moment Append returns,
+	// but a power cut may lose the last seconds (which verify then reports).
+	Sync bool
+	// Secrets are replaced in every string of every record.
+	Secrets *Redactor
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// DefaultFileSize is when the next file of the log is begun: 16 MiB.
+const DefaultFileSize = 16 << 20
+
+// lockPatience is how long Append waits for other writers. Each holds the lock
+// for some microseconds; longer means that one was stopped inside.
+const lockPatience = 10 * time.Second
+
+// Log is the audit log of one state directory, open for appending. It is safe
+// for concurrent use, by any number of processes.
+type Log struct {
+	opt  Options
+	mu   sync.Mutex
+	dir  *os.File
+	head *os.File // also the lock
+	file *os.File // the current log file
+	fst  uint64   // its first sequence number
+	buf  []byte
+}
+
+const (
+	headName   = "audit.head"
+	filePrefix = "audit-"
+	fileSuffix = ".jsonl"
+)
+
+// fileName is the name of the log file that begins with record first. Names
+// sort as their numbers.
+func fileName(first uint64) string {
+	return fmt.Sprintf("%s%012d%s", filePrefix, first, fileSuffix)
+}
+
+// Open opens the log in dir, which is made if it is not there. It fails if the
+// directory or the head file is a link, belongs to another user, can be written
+// by others, or cannot be written by us. Nothing is appended.
+func Open(dir string, opt Options) (*Log, error) {
+	if opt.FileSize <= 0 {
+		opt.FileSize = DefaultFileSize
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	h, _, err := openFile(d, headName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return &Log{opt: opt, dir: d, head: h}, nil
+}
+
+// Close releases the log's descriptors.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.head.Close()
+	return l.dir.Close()
+}
+
+// Ref names a record: its number and hash.
+type Ref struct {
+	Seq  uint64
+	Hash Digest
+}
+
+// Append writes the entries as consecutive records, with one write, and names
+// the last. When it returns without error they survive the death of this
+// process. An error means that none of them counts: nothing may be started on
+// the strength of it.
+func (l *Log) Append(entries ...Entry) (Ref, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.lock(); err != nil {
+		return Ref{}, err
+	}
+	defer unix.Flock(int(l.head.Fd()), unix.LOCK_UN)
+	ref, err := l.append(entries)
+	if err != nil {
+		return Ref{}, fmt.Errorf("audit log: %w", err)
+	}
+	return ref, nil
+}
+
+// lock takes the lock that is on the head file, and opens that anew if it was
+// removed meanwhile.
+func (l *Log) lock() error {
+	wait := 20 * time.Microsecond
+	for end := time.Now().Add(lockPatience); ; {
+		err := unix.Flock(int(l.head.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			var st unix.Stat_t
+			if err := unix.Fstat(int(l.head.Fd()), &st); err != nil {
+				return fmt.Errorf("audit head: %w", err)
+			}
+			if st.Nlink > 0 {
+				return nil
+			}
+			h, _, err := openFile(l.dir, headName, unix.O_RDWR|unix.O_CREAT)
+			if err != nil {
+				return err
+			}
+			l.head.Close()
+			l.head = h
+		case errors.Is(err, unix.EINTR):
+		case !errors.Is(err, unix.EWOULDBLOCK):
+			return fmt.Errorf("lock audit log: %w", err)
+		case time.Now().After(end):
+			return fmt.Errorf("lock audit log %q: another process has held it for %v", l.dir.Name(), lockPatience)
+		default:
+			time.Sleep(wait)
+			wait = min(2*wait, 2*time.Millisecond)
+		}
+	}
+}
+
+func (l *Log) append(entries []Entry) (Ref, error) {
+	now := l.opt.Now()
+	h, ok, err := l.readHead()
+	if err != nil {
+		return Ref{}, err
+	}
+	b := l.buf[:0]
+	var repairs []Entry
+	if !ok {
+		var found bool
+		if h, found, err = l.newHead(); err != nil {
+			return Ref{}, err
+		}
+		if found {
+			repairs = append(repairs, &Repair{Found: "no-head"})
+		}
+	}
+	size, err := l.openFile(h.first)
+	if err != nil {
+		return Ref{}, err
+	}
+	if size == h.size && size >= l.opt.FileSize {
+		h.first, h.size = h.seq+1, 0
+		if size, err = l.openFile(h.first); err != nil {
+			return Ref{}, err
+		}
+	}
+	if size != h.size {
+		rep, newline, err := l.recover(&h, size)
+		if err != nil {
+			return Ref{}, err
+		}
+		if newline {
+			b = append(b, '\n')
+		}
+		repairs = append(repairs, rep...)
+	}
+	for _, e := range append(repairs, entries...) {
+		h.seq++
+		b, h.hash = appendLine(b, h.seq, h.hash, now, e, l.opt.Secrets)
+	}
+	l.buf = b
+	if n, err := l.file.Write(b); err != nil {
+		// Ours alone, since we hold the lock; if this fails too, the next
+		// writer closes the torn line off.
+		if n > 0 {
+			l.file.Truncate(size)
+		}
+		return Ref{}, err
+	}
+	h.size = size + int64(len(b))
+	if _, err := l.head.WriteAt(h.append(nil), 0); err != nil {
+		return Ref{}, err
+	}
+	if l.opt.Sync {
+		if err := l.sync(); err != nil {
+			return Ref{}, err
+		}
+	}
+	return Ref{h.seq, h.hash}, nil
+}
+
+// Sync waits until the disk has all that was appended. A launcher may call it
+// while the command runs.
+func (l *Log) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.sync(); err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	return nil
+}
+
+func (l *Log) sync() error {
+	if l.file != nil {
+		if err := l.file.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := l.head.Sync(); err != nil {
+		return err
+	}
+	return l.dir.Sync()
+}
+
+// readHead gives the head; not ok if there is none or it is damaged.
+func (l *Log) readHead() (head, bool, error) {
+	var b [headSize + 1]byte
+	n, err := l.head.ReadAt(b[:], 0)
+	if err != nil && err != io.EOF {
+		return head{}, false, err
+	}
+	h, ok := parseHead(b[:n])
+	return h, ok, nil
+}
+
+// newHead starts a log, or, if there are log files, finds the last good record
+// of the last one.
+func (l *Log) newHead() (h head, found bool, err error) {
+	names, err := logFiles(l.dir)
+	if err != nil {
+		return head{}, false, err
+	}
+	if err := l.head.Truncate(0); err != nil {
+		return head{}, false, err
+	}
+	h.first = 1
+	for _, name := range slices.Backward(names) {
+		var first uint64
+		if _, err := fmt.Sscanf(name, filePrefix+"%d"+fileSuffix, &first); err != nil {
+			continue
+		}
+		h.first = first
+		size, err := l.openFile(first)
+		if err != nil {
+			return head{}, false, err
+		}
+		b := make([]byte, size)
+		if _, err := l.file.ReadAt(b, 0); err != nil && err != io.EOF {
+			return head{}, false, err
+		}
+		// Here, with nothing to hold it against, any record that is whole
+		// is believed; verify will look at the links.
+		for at := 0; ; {
+			end := bytes.IndexByte(b[at:], '\n')
+			if end < 0 {
+				break
+			}
+			k, err := parseLink(b[at : at+end])
+			at += end + 1
+			if err == nil {
+				h.seq, h.hash, h.size = k.seq, k.hash, int64(at)
+			}
+		}
+		if h.seq > 0 {
+			return h, true, nil
+		}
+		h.seq = first - 1
+	}
+	return h, len(names) > 0, nil
+}
+
+// openFile makes the file that begins with record first the current one and
+// gives its size.
+func (l *Log) openFile(first uint64) (int64, error) {
+	if l.file != nil && l.fst == first {
+		var st unix.Stat_t
+		if err := unix.Fstat(int(l.file.Fd()), &st); err != nil {
+			return 0, err
+		}
+		if st.Nlink > 0 {
+			return st.Size, nil
+		}
+	}
+	f, st, err := openFile(l.dir, fileName(first), unix.O_RDWR|unix.O_APPEND|unix.O_CREAT)
+	if err != nil {
+		return 0, err
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.file, l.fst = f, first
+	return st.Size, nil
+}
+
+// recover brings the head up to a file that is not as long as the head says.
+// A writer that was killed after its write and before that of the head left
+// whole records: they count. One that was killed during its write left a part
+// of one: it stays, and a record says so. A file that is too short lost
+// records: a record says so, and the chain goes on from the last hash that was
+// known, so that verify names what is missing for ever.
+func (l *Log) recover(h *head, size int64) (repairs []Entry, newline bool, err error) {
+	if size < h.size {
+		repairs = append(repairs, &Repair{Found: "cut", Bytes: h.size - size, LastSeq: h.seq})
+		if size > 0 {
+			var last [1]byte
+			if _, err := l.file.ReadAt(last[:], size-1); err != nil {
+				return nil, false, err
+			}
+			newline = last[0] != '\n'
+		}
+		return repairs, newline, nil
+	}
+	tail := make([]byte, size-h.size)
+	if _, err := io.ReadFull(io.NewSectionReader(l.file, h.size, size-h.size), tail); err != nil {
+		return nil, false, err
+	}
+	for len(tail) > 0 {
+		line, rest, ended := bytes.Cut(tail, []byte("\n"))
+		k, err := parseLink(line)
+		if err != nil || k.seq != h.seq+1 || k.prev != h.hash {
+			break
+		}
+		h.seq, h.hash = k.seq, k.hash
+		tail, newline = rest, !ended // only the newline may be missing
+	}
+	if len(tail) == 0 {
+		return nil, newline, nil
+	}
+	return []Entry{&Repair{Found: "torn", Bytes: int64(len(tail)), SHA256: Digest(sha256.Sum256(tail))}}, true, nil
+}
+
+// logFiles lists the log files of a directory, oldest first.
+func logFiles(dir *os.File) ([]string, error) {
+	if _, err := dir.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	all, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.DeleteFunc(all, func(n string) bool {
+		return !strings.HasPrefix(n, filePrefix) || !strings.HasSuffix(n, fileSuffix)
+	})
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,267 @@
+package linux
+
+// CallRules is the list of system calls that a run may make at all; whatever it
+// does not name answers ENOSYS, so that a program built for a newer kernel falls
+// back as it would on an older one. A row with conditions applies only where
+// they hold; a call that has such rows and meets none of them answers ENOSYS
+// too.
+//
+// To extend: find the row whose reason fits, or add one with its own; add the
+// number to [NewCalls] if the recorded libseccomp does not know the name; give a
+// line in seccomp_test.go that says what is expected, without looking here; run
+// "go generate ./linux/..." and commit what it writes. Before allowing a call
+// ask: does it take a path, a process id or an address that Landlock does not
+// check, does it hand over a descriptor, does it do another call's work? Each is
+// a way around a filter, and belongs into [NotifyRules] or stays refused.
+func CallRules() []SyscallRule {
+	return []SyscallRule{
+		{Action: Allow, Calls: "read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek " +
+			"close close_range dup dup2 dup3 pipe pipe2 fsync fdatasync sync syncfs sync_file_range ftruncate " +
+			"fallocate fadvise64 readahead cachestat copy_file_range sendfile splice tee vmsplice flock fcntl ioctl",
+			Reason: "work on descriptors that are already open; the opening was checked"},
+		{Action: Allow, Calls: "open openat openat2 creat stat lstat fstat newfstatat statx access faccessat faccessat2 " +
+			"readlink readlinkat getdents getdents64 getcwd chdir fchdir statfs fstatfs umask truncate",
+			Reason: "files by name: Landlock decides about opening; stat is a should-line of the receipt"},
+		{Action: Allow, Calls: "mkdir mkdirat rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir",
+			Reason: "names: Landlock decides, and the supervisor where it cannot tell"},
+		{Action: Allow, Calls: "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat " +
+			"setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat",
+			Reason: "metadata, which Landlock does not see: the supervisor decides (NotifyMetadata)"},
+		{Action: Allow, Calls: "getxattr lgetxattr fgetxattr getxattrat listxattr llistxattr flistxattr listxattrat file_getattr",
+			Reason: "reading metadata, like stat"},
+		{Action: Allow, Calls: "mmap munmap mprotect pkey_mprotect pkey_alloc pkey_free mremap madvise mincore msync brk " +
+			"mlock mlock2 munlock mlockall munlockall membarrier mseal map_shadow_stack " +
+			"mbind set_mempolicy get_mempolicy set_mempolicy_home_node",
+			Reason: "the caller's own memory, and on which NUMA node it lies"},
+		{Action: Allow, Calls: "execve execveat exit exit_group wait4 waitid fork vfork getpid getppid gettid set_tid_address " +
+			"setsid getsid setpgid getpgid getpgrp getrusage times sysinfo uname getcpu restart_syscall",
+			Reason: "processes; what may be executed is Landlock's"},
+		{Action: Allow, Calls: "arch_prctl prctl set_robust_list get_robust_list futex futex_waitv futex_wake futex_wait futex_requeue " +
+			"rseq rseq_slice_yield uretprobe uprobe",
+			Reason: "threads and their locks; uprobe and uretprobe are made by the kernel's own trampolines and fail elsewhere"},
+		{Action: Allow, Calls: "getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid " +
+			"setresuid setresgid setfsuid setfsgid setgroups capget capset",
+			Reason: "identity: without capabilities these only give up or confirm what the process is (tar, git, apt call them)"},
+		{Action: Allow, Calls: "seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+			Reason: "a sandbox inside the sandbox can only take rights away"},
+		{Action: Allow, Calls: "ptrace",
+			Reason: "gdb, strace, rr, LeakSanitizer on the run's own processes: Landlock refuses any tracee outside the run's " +
+				"domain (every ABI), and since kernel 4.8 a call that a tracer changed is filtered again"},
+		{Action: Allow, Calls: "getrlimit setrlimit prlimit64 getpriority setpriority ioprio_get ioprio_set sched_yield " +
+			"sched_getparam sched_setparam sched_getscheduler sched_setscheduler sched_getattr sched_setattr " +
+			"sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_getaffinity sched_setaffinity",
+			Reason: "limits and scheduling; libc names its own threads by id here, so the filter cannot tell them from the " +
+				"user's other processes, whose priority and affinity are in reach without a PID namespace"},
+		{Action: Allow, Calls: "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal",
+			Reason: "signals: Landlock scopes them from ABI 6, the supervisor below it (NotifyKill)"},
+		{Action: Allow, Calls: "rt_sigaction rt_sigprocmask rt_sigpending rt_sigtimedwait rt_sigsuspend rt_sigreturn sigaltstack " +
+			"signalfd signalfd4 pause alarm getitimer setitimer",
+			Reason: "receiving signals"},
+		{Action: Allow, Calls: "nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time timer_create timer_settime " +
+			"timer_gettime timer_getoverrun timer_delete timerfd_create timerfd_settime timerfd_gettime",
+			Reason: "reading the time, timers"},
+		{Action: Allow, Calls: "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 " +
+			"eventfd eventfd2 inotify_init inotify_init1 inotify_add_watch inotify_rm_watch",
+			Reason: "waiting; inotify tells names of files that stat would tell too"},
+		{Action: Allow, Calls: "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents",
+			Reason: "POSIX-like asynchronous reads and writes (databases); unlike io_uring they do no other call's work"},
+		{Action: Allow, Calls: "shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl " +
+			"mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+			Reason: "SysV and POSIX IPC (PostgreSQL, some test suites); private only with an IPC namespace, a should-line"},
+		{Action: Allow, Calls: "getrandom", Reason: "randomness"},
+		{Action: Allow, Calls: "connect bind listen accept accept4 getsockname getpeername getsockopt setsockopt shutdown " +
+			"sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg",
+			Reason: "work on sockets; which sockets there are is decided below"},
+
+		// Sockets: what is listed and nothing else, compared as the kernel does,
+		// on the low 32 bits, the type without SOCK_NONBLOCK and SOCK_CLOEXEC.
+		{Action: Allow, Calls: "socket", When: socketOf(afUnix, sockStream, 0), Reason: "unix sockets"},
+		{Action: Allow, Calls: "socket", When: socketOf(afUnix, sockDgram, 0), Reason: "unix sockets (syslog, asyncio)"},
+		{Action: Allow, Calls: "socket", When: socketOf(afUnix, sockSeqpacket, 0), Reason: "unix sockets that keep message borders"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet, sockStream, 0), Reason: "TCP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet, sockStream, protoTCP), Reason: "TCP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet, sockDgram, 0), Reason: "UDP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet, sockDgram, protoUDP), Reason: "UDP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet6, sockStream, 0), Reason: "TCP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet6, sockStream, protoTCP), Reason: "TCP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet6, sockDgram, 0), Reason: "UDP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afInet6, sockDgram, protoUDP), Reason: "UDP"},
+		{Action: Allow, Calls: "socket", When: socketOf(afNetlink, sockRaw, 0),
+			Reason: "NETLINK_ROUTE: getifaddrs and getaddrinfo (node's os.networkInterfaces, Go's net.Interfaces); changes need " +
+				"CAP_NET_ADMIN; refused with the internet (NoInternet), since it tells addresses, routes and neighbours"},
+		{Action: Allow, Calls: "socket", When: socketOf(afNetlink, sockDgram, 0), Reason: "NETLINK_ROUTE, the other spelling"},
+		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afPacket), Reason: "raw frames"},
+		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afVsock), Reason: "the way to the host of a virtual machine"},
+		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afAlg), Reason: "kernel crypto, a wide surface"},
+		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afBluetooth), Reason: "devices nearby"},
+		{Action: Errno, Errno: eprotonosupport, Calls: "socket", When: socketOf(afInet, sockStream, protoMPTCP),
+			Reason: "Landlock's TCP rules do not see MPTCP; callers fall back to TCP"},
+		{Action: Errno, Errno: eprotonosupport, Calls: "socket", When: socketOf(afInet6, sockStream, protoMPTCP),
+			Reason: "Landlock's TCP rules do not see MPTCP; callers fall back to TCP"},
+		{Action: Errno, Errno: eacces, Calls: "socket", When: socketOf(afInet, sockDgram, protoICMP), Reason: "ping sockets"},
+		{Action: Errno, Errno: eacces, Calls: "socket", When: socketOf(afInet6, sockDgram, protoICMPv6), Reason: "ping sockets"},
+		{Action: Errno, Errno: eperm, Calls: "socket", When: rawSocketOf(afInet), Reason: "raw packets"},
+		{Action: Errno, Errno: eperm, Calls: "socket", When: rawSocketOf(afInet6), Reason: "raw packets"},
+		{Action: Allow, Calls: "socketpair", When: family(afUnix), Reason: "pairs reach nobody else; node and Python live on them"},
+
+		// Calls that are harmless or not by their arguments.
+		{Action: Allow, Calls: "clone", When: masked(0, cloneNamespaces, 0), Reason: "threads and processes"},
+		{Action: Errno, Errno: eperm, Calls: "clone", When: anyBit(0, cloneNamespaces),
+			Reason: "a user namespace gives capabilities in it, and with them mounts and most kernel bugs"},
+		{Action: Allow, Calls: "unshare", When: masked(0, cloneNamespaces|cloneNewTime, 0), Reason: "private descriptor table or cwd"},
+		{Action: Errno, Errno: eperm, Calls: "unshare", When: anyBit(0, cloneNamespaces|cloneNewTime), Reason: "namespaces, as with clone"},
+		{Action: Errno, Errno: enosys, Calls: "clone3",
+			Reason: "its flags lie behind a pointer; libc falls back to clone on ENOSYS"},
+		{Action: Allow, Calls: "mknod", When: masked(1, sIFMT, 0), Reason: "a regular file"},
+		{Action: Allow, Calls: "mknod", When: masked(1, sIFMT, sIFREG), Reason: "a regular file"},
+		{Action: Allow, Calls: "mknod", When: masked(1, sIFMT, sIFIFO), Reason: "a named pipe"},
+		{Action: Allow, Calls: "mknod", When: masked(1, sIFMT, sIFSOCK), Reason: "a socket's name"},
+		{Action: Errno, Errno: eperm, Calls: "mknod", When: masked(1, sIFMT, sIFCHR), Reason: "devices"},
+		{Action: Errno, Errno: eperm, Calls: "mknod", When: masked(1, sIFMT, sIFBLK), Reason: "devices"},
+		{Action: Allow, Calls: "mknodat", When: masked(2, sIFMT, 0), Reason: "a regular file"},
+		{Action: Allow, Calls: "mknodat", When: masked(2, sIFMT, sIFREG), Reason: "a regular file"},
+		{Action: Allow, Calls: "mknodat", When: masked(2, sIFMT, sIFIFO), Reason: "a named pipe"},
+		{Action: Allow, Calls: "mknodat", When: masked(2, sIFMT, sIFSOCK), Reason: "a socket's name"},
+		{Action: Errno, Errno: eperm, Calls: "mknodat", When: masked(2, sIFMT, sIFCHR), Reason: "devices"},
+		{Action: Errno, Errno: eperm, Calls: "mknodat", When: masked(2, sIFMT, sIFBLK), Reason: "devices"},
+		{Action: Allow, Calls: "memfd_create", When: masked(1, mfdNoexecSeal, mfdNoexecSeal), Reason: "memory that never becomes a program"},
+		{Action: Errno, Errno: eacces, Calls: "memfd_create", When: masked(1, mfdNoexecSeal, 0),
+			Reason: "Landlock does not check the execution of anonymous files; vm.memfd_noexec=2 gives the same error"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0), Reason: "the ordinary one"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0x0008), Reason: "PER_LINUX32: uname says i686"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0x20000), Reason: "UNAME26"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0x20008), Reason: "UNAME26 with PER_LINUX32"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0x40000), Reason: "ADDR_NO_RANDOMIZE: gdb, for the debugged program only"},
+		{Action: Allow, Calls: "personality", When: masked(0, low32, 0xffffffff), Reason: "asks without changing"},
+		{Action: Allow, Calls: "move_pages", When: masked(0, low32, 0), Reason: "libnuma about the caller itself"},
+		{Action: Allow, Calls: "migrate_pages", When: masked(0, low32, 0), Reason: "libnuma about the caller itself"},
+
+		// What no ordinary program needs, with the error that makes callers
+		// fall back or say what is wrong.
+		{Action: Errno, Errno: enosys, Calls: "io_uring_setup io_uring_enter io_uring_register",
+			Reason: "does other calls' work past seccomp and the supervisor; ENOSYS, since libuv and others probe for it"},
+		{Action: Errno, Errno: enosys, Calls: "statmount listmount listns lsm_get_self_attr lsm_list_modules process_mrelease memfd_secret",
+			Reason: "new ways to ask what /proc tells, or to do without; callers fall back"},
+		{Action: Errno, Errno: eperm, Calls: "mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount " +
+			"fspick mount_setattr", Reason: "the tree that rules were resolved in stays as it is (CVE-2021-41133: the new mount calls too)"},
+		{Action: Errno, Errno: eperm, Calls: "setns", Reason: "another namespace is outside"},
+		{Action: Errno, Errno: eperm, Calls: "name_to_handle_at open_by_handle_at", Reason: "opens by inode, past every path"},
+		{Action: Errno, Errno: eperm, Calls: "file_setattr", Reason: "immutable, append-only and project flags, which no mediation sees"},
+		{Action: Errno, Errno: eperm, Calls: "lsm_set_self_attr", Reason: "changes what other security modules hold"},
+		{Action: Errno, Errno: eperm, Calls: "process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd",
+			Reason: "other processes' memory and descriptors; debuggers fall back to ptrace"},
+		{Action: Errno, Errno: eperm, Calls: "bpf perf_event_open userfaultfd fanotify_init fanotify_mark lookup_dcookie",
+			Reason: "kernel surface behind many exploits"},
+		{Action: Errno, Errno: eperm, Calls: "add_key request_key keyctl",
+			Reason: "keyrings are shared with the user's other programs (CVE-2024-42318: keyctl dropped Landlock)"},
+		{Action: Errno, Errno: eperm, Calls: "init_module finit_module delete_module create_module kexec_load kexec_file_load reboot " +
+			"swapon swapoff acct quotactl quotactl_fd nfsservctl vhangup iopl ioperm modify_ldt syslog sethostname setdomainname " +
+			"settimeofday clock_settime adjtimex clock_adjtime",
+			Reason: "the machine's, not a program's: modules, boot, swap, quota, ports, clock, log, name"},
+	}
+}
+
+// ArgumentRules are refusals by argument, for calls that are otherwise allowed:
+// [CallRules] lists what may be, this lists what may not. What it does not name
+// is left to CallRules. Where both refuse, the error given here is seen.
+func ArgumentRules() []SyscallRule {
+	return []SyscallRule{
+		// The kernel looks at the low 32 bits of an ioctl number, and so does
+		// this (CVE-2019-10063).
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x5412),
+			Reason: "TIOCSTI types into the user's terminal (CVE-2017-5226)"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x541c),
+			Reason: "TIOCLINUX pastes into the user's console (CVE-2023-28100)"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x541d), Reason: "TIOCCONS redirects the console"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x5423), Reason: "TIOCSETD: line disciplines, old drivers full of bugs"},
+		{Action: Errno, Errno: enotty, Calls: "ioctl", When: masked(1, 0xffffff00, 0x4b00),
+			Reason: "KD*: keyboard maps and strings of the console, another way to type for the user"},
+		{Action: Errno, Errno: enotty, Calls: "ioctl", When: masked(1, 0xffffff00, 0x5600), Reason: "VT_*: virtual terminals"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40086602),
+			Reason: "FS_IOC_SETFLAGS changes file flags through a descriptor open for reading"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40046602), Reason: "FS_IOC32_SETFLAGS, the same"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x401c5820), Reason: "FS_IOC_FSSETXATTR, the same"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40087602), Reason: "FS_IOC_SETVERSION, the same"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40806685), Reason: "FS_IOC_ENABLE_VERITY freezes a file through a reading descriptor"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x800c6613), Reason: "FS_IOC_SET_ENCRYPTION_POLICY, on a directory open for reading"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: masked(1, 0xffffff00, 0x50009400),
+			Reason: "btrfs makes and removes subvolumes, which are names, past Landlock; clones (0x4...94..) stay"},
+		{Action: Errno, Errno: eperm, Calls: "prctl", When: masked(0, low32, 35),
+			Reason: "PR_SET_MM: a process that lies about its own program"},
+		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
+			Reason: "limits of the user's other processes; libc says 0 for its own"},
+		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 2), Reason: "PRIO_USER: all the user's processes"},
+		{Action: Errno, Errno: eperm, Calls: "ioprio_set", When: masked(0, low32, 3), Reason: "IOPRIO_WHO_USER: all the user's processes"},
+		{Action: Errno, Errno: eopnotsupp, Calls: "sendto", When: masked(3, msgFastopen, msgFastopen),
+			Reason: "MSG_FASTOPEN connects past Landlock's and the supervisor's connect; callers fall back"},
+		{Action: Errno, Errno: eopnotsupp, Calls: "sendmsg", When: masked(2, msgFastopen, msgFastopen), Reason: "MSG_FASTOPEN"},
+		{Action: Errno, Errno: eopnotsupp, Calls: "sendmmsg", When: masked(3, msgFastopen, msgFastopen), Reason: "MSG_FASTOPEN"},
+
+		{For: NoInternet, Action: Errno, Errno: eacces, Calls: "socket", When: family(afInet), Reason: "no network"},
+		{For: NoInternet, Action: Errno, Errno: eacces, Calls: "socket", When: family(afInet6), Reason: "no network"},
+		{For: NoInternet, Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afNetlink),
+			Reason: "no network: nor what there would be"},
+		{For: NoUnix, Action: Errno, Errno: eacces, Calls: "socket", When: family(afUnix),
+			Reason: "no unix sockets of others; pairs still work"},
+		{For: NoFork, Action: Errno, Errno: eperm, Calls: "fork vfork",
+			Reason: "no new processes; not EAGAIN, which shells wait and retry on"},
+		{For: NoFork, Action: Errno, Errno: eperm, Calls: "clone", When: masked(0, cloneThread, 0), Reason: "threads only"},
+	}
+}
+
+// NotifyRules are the calls that stop until the supervisor has answered. They
+// never lift a refusal of the other two: the kernel takes the strictest answer.
+func NotifyRules() []SyscallRule {
+	return []SyscallRule{
+		{For: NotifyNames, Action: Notify, Calls: "mkdir mkdirat mknod mknodat link linkat symlink symlinkat rename renameat renameat2 " +
+			"unlink unlinkat rmdir truncate", Reason: "names come and go; a truncation by path is a write"},
+		{For: NotifyNames, Action: Notify, Calls: "creat", Reason: "a creating open"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oAccmode, 1), Reason: "write only"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oAccmode, 2), Reason: "read and write, O_TMPFILE"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oAccmode, 3), Reason: "asks for both rights"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oCreat, oCreat), Reason: "may create, even to read"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oTrunc, oTrunc), Reason: "truncates, even to read"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "openat", When: masked(2, oAccmode, 1), Reason: "write only"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "openat", When: masked(2, oAccmode, 2), Reason: "read and write, O_TMPFILE"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "openat", When: masked(2, oAccmode, 3), Reason: "asks for both rights"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "openat", When: masked(2, oCreat, oCreat), Reason: "may create, even to read"},
+		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "openat", When: masked(2, oTrunc, oTrunc), Reason: "truncates, even to read"},
+		{For: NotifyNames | NotifyOpens, Action: Errno, Errno: enosys, Calls: "openat2",
+			Reason: "its flags lie behind a pointer; callers fall back to openat"},
+		{For: NotifyOpens | Observe, Action: Notify, Calls: "open openat creat", Reason: "every open: carved directories, denials seen"},
+		{For: Observe, Unless: NotifyNames | NotifyOpens, Action: Notify, Calls: "openat2", Reason: "observation reads the flags and continues"},
+		{For: NotifyMetadata, Action: Notify, Calls: "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat " +
+			"utime utimes futimesat utimensat setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat",
+			Reason: "mode, owner, times, attributes, of names and of descriptors open for reading"},
+		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afUnix), Reason: "made by the supervisor, which keeps a copy until connect"},
+		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afInet), Reason: "made by the supervisor, bound to lo"},
+		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afInet6), Reason: "made by the supervisor, bound to lo"},
+		{For: NotifySockets, Action: Notify, Calls: "bind sendmsg sendmmsg", Reason: "an address or path behind a pointer"},
+		{For: NotifySockets, Action: Notify, Calls: "sendto", When: notZero(4), Reason: "with an address; plain sends pass at full speed"},
+		{For: NotifySockets | Observe, Action: Notify, Calls: "connect", Reason: "an address or path behind a pointer"},
+		{For: NotifyKill, Action: Notify, Calls: "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal",
+			Reason: "signals, where Landlock does not scope them"},
+		{For: NotifyKill, Action: Errno, Errno: eperm, Calls: "fcntl", When: masked(1, low32, 8),
+			Reason: "F_SETOWN: the kernel sends the signal, to any process of the user"},
+		{For: NotifyKill, Action: Errno, Errno: eperm, Calls: "fcntl", When: masked(1, low32, 15), Reason: "F_SETOWN_EX, the same"},
+		{For: NotifyKill, Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x8901), Reason: "FIOSETOWN, the same"},
+		{For: NotifyKill, Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x8902), Reason: "SIOCSPGRP, the same"},
+	}
+}
+
+// NewCalls gives the numbers of calls that libseccomp 2.5.4 (Debian 12) does not
+// know by name; from 424 on they are the same on every architecture. A number
+// that libseccomp does know must agree with it.
+func NewCalls() []NewCall {
+	return []NewCall{
+		{"uretprobe", 335, -1}, {"uprobe", 336, -1}, // x86 only
+		{"cachestat", 451, 451}, {"fchmodat2", 452, 452}, {"map_shadow_stack", 453, 453},
+		{"futex_wake", 454, 454}, {"futex_wait", 455, 455}, {"futex_requeue", 456, 456},
+		{"statmount", 457, 457}, {"listmount", 458, 458},
+		{"lsm_get_self_attr", 459, 459}, {"lsm_set_self_attr", 460, 460}, {"lsm_list_modules", 461, 461},
+		{"mseal", 462, 462},
+		{"setxattrat", 463, 463}, {"getxattrat", 464, 464}, {"listxattrat", 465, 465}, {"removexattrat", 466, 466},
+		{"open_tree_attr", 467, 467}, {"file_getattr", 468, 468}, {"file_setattr", 469, 469},
+		{"listns", 470, 470}, {"rseq_slice_yield", 471, 471},
+	}
+}

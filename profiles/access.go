@@ -131,8 +131,11 @@ type Denial struct {
 	Path   string
 	Match  string
 	Access Access
-	// Except lists what the denial leaves alone: an absolute path with all
-	// beneath it, or a pattern like Match with all beneath what it names.
+	// Except lists what the denial leaves alone, with all beneath it: an
+	// absolute path, or a pattern like Match. With a Match, a pattern counts
+	// only if it names the covered name itself or a directory above that:
+	// {Match: ".claude", Except: "node_modules"} leaves node_modules/.claude
+	// alone and covers .claude/node_modules, which a program could make.
 	Except []string
 	// UnlessMade lifts the denial where the directory that holds the last
 	// component of Match was made by the run itself, with nothing of that
@@ -146,22 +149,37 @@ type Denial struct {
 // covers says whether the denial's pattern covers path, exceptions considered.
 func (d *Denial) covers(path string) bool {
 	rel, ok := beneath(d.Path, path)
-	if !ok {
+	if !ok || d.exceptsPath(path) {
 		return false
 	}
-	if d.Match != "" && !matchAny(d.Match, rel) {
-		return false
+	if d.Match == "" {
+		return !d.exceptsName(rel)
 	}
-	return !d.excepts(path, rel)
+	for name := rel; name != ""; name, _ = cutLast(name) {
+		if matchTail(d.Match, name) && !d.exceptsName(name) {
+			return true
+		}
+	}
+	return false
 }
 
-func (d *Denial) excepts(path, rel string) bool {
+// exceptsPath says whether an absolute exception holds path.
+func (d *Denial) exceptsPath(path string) bool {
 	for _, e := range d.Except {
 		if strings.HasPrefix(e, "/") {
 			if _, ok := beneath(e, path); ok {
 				return true
 			}
-		} else if matchAny(e, rel) {
+		}
+	}
+	return false
+}
+
+// exceptsName says whether a pattern among the exceptions names rel or a
+// directory above it.
+func (d *Denial) exceptsName(rel string) bool {
+	for _, e := range d.Except {
+		if !strings.HasPrefix(e, "/") && matchAny(e, rel) {
 			return true
 		}
 	}
@@ -178,7 +196,7 @@ func (d *Denial) leads(path string) bool {
 		return false
 	}
 	rel, ok := beneath(d.Path, path)
-	if !ok || d.excepts(path, rel) {
+	if !ok || d.exceptsPath(path) || d.exceptsName(rel) {
 		return false
 	}
 	for i := strings.LastIndexByte(d.Match, '/'); i > 0; i = strings.LastIndexByte(d.Match[:i], '/') {

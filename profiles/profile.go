@@ -87,8 +87,8 @@ type SocketRule struct {
 type Env struct {
 	// Pass lists names; a name may end in "*".
 	Pass []EnvRule
-	// Deny lists names that are never passed, whatever Pass says; a name may
-	// start or end with "*".
+	// Deny lists names that are never passed, whatever Pass says. A "*" stands
+	// for any text, and ASCII case does not count.
 	Deny []EnvRule
 	// Allow lists exact names that are passed although Deny covers them: the
 	// user, or an accepted secrets.read, named them.
@@ -98,9 +98,12 @@ type Env struct {
 	Set []EnvVar
 }
 
-// EnvRule names a variable, or several with a "*" at an end.
+// EnvRule names a variable, or several with a "*".
 type EnvRule struct {
-	Name   string
+	Name string
+	// Except lists names that the rule leaves alone, in Deny only: a secret
+	// that the user granted by name.
+	Except []string
 	Origin Origin
 }
 

@@ -1,0 +1,294 @@
+package profiles_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"skillrun/profiles"
+)
+
+// machine is a made-up Linux host: names ending in "/" are directories, "a -> b"
+// is a link, the others are files.
+func machine(files ...string) *profiles.Host {
+	m := fstest.MapFS{"home/u": {Mode: os.ModeDir | 0o755}}
+	for _, f := range files {
+		name, target, link := strings.Cut(strings.TrimPrefix(f, "/"), " -> ")
+		switch {
+		case link:
+			m[name] = &fstest.MapFile{Mode: os.ModeSymlink | 0o777, Data: []byte(target)}
+		case strings.HasSuffix(name, "/"):
+			m[strings.TrimSuffix(name, "/")] = &fstest.MapFile{Mode: os.ModeDir | 0o755}
+		default:
+			m[name] = &fstest.MapFile{Mode: 0o755}
+		}
+	}
+	return &profiles.Host{OS: "linux", Home: "/home/u", User: "u", UID: 1000, CaseSensitive: true, Env: map[string]string{}, FS: m}
+}
+
+func TestSensitivePaths(t *testing.T) {
+	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/")
+	h.Env["CARGO_HOME"] = "/data/cargo"
+	h.Env["KUBECONFIG"] = "/k/one:/k/two:rel"
+	h.Env["GNUPGHOME"] = "/home"
+	h.Env["XDG_CONFIG_HOME"] = "/data/xdg"
+	p := &profiles.Profile{
+		Paths:   []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}},
+		Denials: profiles.SensitivePaths(h),
+	}
+	for path, denied := range map[string]bool{
+		"/home/u/.ssh/id":                      true, // as written
+		"/data/ssh/id":                         true, // where it leads
+		"/data/ssh2":                           false,
+		"/data/config/gh/hosts.yml":            true, // a link above
+		"/data/config/op/x":                    true, // which does not exist yet
+		"/data/config/other":                   false,
+		"/data/xdg/gh/hosts.yml":               true,
+		"/home/u/.config/gh/hosts.yml":         true,
+		"/home/u/.cargo/credentials.toml":      true,
+		"/data/cargo/credentials.toml":         true,
+		"/data/cargo/registry/index":           false,
+		"/home/u/.kube/config":                 true,
+		"/k/one":                               true,
+		"/k/two":                               true,
+		"/home/other":                          false, // GNUPGHOME=/home is passed over
+		"/etc/shadow":                          true,
+		"/etc/ssh/ssh_host_rsa_key":            true,
+		"/etc/ssh/ssh_host_rsa_key.pub":        false,
+		"/home/u/Library/Keychains/login.db":   false, // macOS only
+		"/home/u/.bash_history":                true,
+		"/home/u/src/main.go":                  false,
+		"/home/u/.mozilla/firefox/cookies.sql": true,
+	} {
+		if got := !p.Allows(path, profiles.Read).Allowed; got != denied {
+			t.Errorf("%s: denied %v, want %v", path, got, denied)
+		}
+	}
+	for _, d := range p.Denials {
+		if d.Class != profiles.Sensitive || d.Origin.Reason == "" || d.Origin.Source == "" {
+			t.Errorf("%+v: not a sensitive denial with an origin", d)
+		}
+	}
+}
+
+func TestSocketWarning(t *testing.T) {
+	h := machine()
+	h.Env["SSH_AUTH_SOCK"] = "/tmp/ssh-x/agent.1"
+	h.Env["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/tmp/bus,guid=1"
+	h.Env["DOCKER_HOST"] = "unix:///srv/docker.sock"
+	for path, word := range map[string]string{
+		"/run/docker.sock":         "root",
+		"/srv/docker.sock":         "root",
+		"/tmp/ssh-x/agent.1":       "SSH keys",
+		"/tmp/bus":                 "session bus",
+		"/run/user/1000/bus":       "session bus",
+		"/run/user/1000/wayland-0": "Wayland",
+		"/tmp/.X11-unix/X0":        "X11",
+		"@/tmp/.X11-unix/X0":       "X11",
+		"/tmp/tmux-1000/default":   "types into",
+		"/run/user/1000/other":     "your session",
+		"/srv/app.sock":            "",
+	} {
+		got, ok := profiles.SocketWarning(h, path)
+		if ok != (word != "") || !strings.Contains(got, word) {
+			t.Errorf("%s: %q, %v; want %q", path, got, ok, word)
+		}
+	}
+}
+
+func TestWorkspaceDenials(t *testing.T) {
+	p := &profiles.Profile{
+		Paths:   []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.AllAccess}},
+		Denials: append(profiles.WorkspaceSecrets("/w"), profiles.ControlFiles("/w")...),
+	}
+	for path, want := range map[string]string{
+		"/w/main.go":                         "rw",
+		"/w/.env":                            "",
+		"/w/a/.env.production":               "",
+		"/w/.env.example":                    "rw",
+		"/w/tls/server.PEM":                  "",
+		"/w/.git/hooks/pre-commit":           "r",
+		"/w/.git/index":                      "rw",
+		"/w/sub/.git/config":                 "r",
+		"/w/.git/modules/x/hooks/pre-commit": "r",
+		"/w/.vscode/tasks.json":              "r",
+		"/w/a/.mcp.json":                     "r",
+		"/w/node_modules/x/.vscode/a":        "rw",
+		"/w/node_modules/x/.git/hooks/a":     "r",
+		"/w/.claude/node_modules/x":          "r",
+		"/w/.github/workflows/ci.yml":        "r",
+		"/w/.github/ISSUE_TEMPLATE.md":       "rw",
+		"/w/Makefile":                        "rw",
+		"/w/.skillrun/policy.toml":           "r",
+	} {
+		got := ""
+		if p.Allows(path, profiles.Read).Allowed {
+			got += "r"
+		}
+		if p.Allows(path, profiles.Write).Allowed {
+			got += "w"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	for _, dir := range []string{"/w/.git", "/w/.github", "/w"} {
+		if p.Allows(dir, profiles.Delete).Allowed {
+			t.Errorf("%s may be renamed away", dir)
+		}
+	}
+	if !p.Allows("/w/src", profiles.Delete).Allowed {
+		t.Error("/w/src cannot be deleted")
+	}
+	p.Denials = profiles.TaskRunners("/w")
+	if p.Allows("/w/Makefile", profiles.Write).Allowed || !p.Allows("/w/main.go", profiles.Write).Allowed {
+		t.Error("task runners: Makefile is writable or main.go is not")
+	}
+}
+
+func TestBaseReads(t *testing.T) {
+	h := machine("/usr/bin/python3", "/bin -> usr/bin", "/lib64 -> usr/lib", "/usr/lib/ld.so", "/etc/passwd", "/etc/shadow", "/dev/null", "/etc/resolv.conf -> ../run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/opt/app/.env")
+	p := &profiles.Profile{Paths: profiles.BaseReads(h)}
+	for path, want := range map[string]profiles.Access{
+		"/usr/bin/python3":                      profiles.Read | profiles.Execute,
+		"/usr/lib/ld.so":                        profiles.Read | profiles.Execute,
+		"/etc/passwd":                           profiles.Read,
+		"/dev/null":                             profiles.Read | profiles.Write,
+		"/run/systemd/resolve/stub-resolv.conf": profiles.Read,
+	} {
+		for _, a := range []profiles.Access{profiles.Read, profiles.Write, profiles.Create, profiles.Delete, profiles.Execute} {
+			if got := p.Allows(path, a).Allowed; got != (want&a != 0) {
+				t.Errorf("%s %v: %v", path, a, got)
+			}
+		}
+	}
+	for _, path := range []string{"/etc/shadow", "/opt/app/.env", "/home/u/x", "/etc/passwd2"} {
+		if p.Allows(path, profiles.Read).Allowed {
+			t.Errorf("%s is readable", path)
+		}
+	}
+	for _, r := range p.Paths {
+		if at, err := h.Resolve(r.Path); err != nil || at != r.Path {
+			t.Errorf("%s is not resolved: %s, %v", r.Path, at, err)
+		}
+	}
+}
+
+func TestToolchains(t *testing.T) {
+	h := machine("/home/u/.pyenv/versions/3.12/bin/python3", "/home/u/.pyenv/shims/python3", "/home/u/.local/bin/x", "/home/u/.local/lib/python3.12/site-packages/a.py",
+		"/home/u/.cargo/bin/cargo", "/home/u/.cargo/registry -> /big/registry", "/big/registry/i", "/home/u/.cargo/credentials.toml",
+		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/opt/tool/bin/t", "/opt/app/.env",
+		"/home/u/Documents/x", "/w/evil/versions/v", "/w/evil/shims -> /home/u/Documents", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
+	h.Env["PATH"] = "/usr/bin:/opt/tool/bin:/opt"
+	h.Env["NVM_DIR"] = "/home/u/Documents" // no nvm there
+	rules, vars := profiles.Toolchains(h)
+	p := &profiles.Profile{Paths: rules}
+	for path, want := range map[string]string{
+		"/home/u/.pyenv/versions/3.12/bin/python3":          "rx",
+		"/home/u/.pyenv/shims/python3":                      "rx",
+		"/home/u/.local/bin/x":                              "rx",
+		"/home/u/.local/lib/python3.12/site-packages/a.py":  "r",
+		"/home/u/.local/share/keyrings/k":                   "-",
+		"/home/u/.cargo/bin/cargo":                          "rx",
+		"/home/u/.cargo/credentials.toml":                   "-",
+		"/big/registry/i":                                   "r", // the user's own link
+		"/home/u/go/pkg/mod/x":                              "r",
+		"/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go": "rx",
+		"/opt/tool/bin/t":                                   "rx",
+		"/opt/app/.env":                                     "-",
+		"/home/u/Documents/x":                               "-",
+		"/home/u/.gem/ruby/3.1/specifications":              "r",
+		"/home/u/.gem/ruby/3.0/specifications":              "-",
+	} {
+		var got profiles.Access
+		for _, a := range []profiles.Access{profiles.Read, profiles.Write, profiles.Create, profiles.Delete, profiles.Execute} {
+			if p.Allows(path, a).Allowed {
+				got |= a
+			}
+		}
+		if got.String() != want {
+			t.Errorf("%s: %v, want %s", path, got, want)
+		}
+	}
+	got := map[string]string{}
+	for _, v := range vars {
+		got[v.Name] = v.Value
+	}
+	for name, want := range map[string]string{
+		"PYENV_ROOT": "/home/u/.pyenv", "PYTHONUSERBASE": "/home/u/.local", "CARGO_HOME": "/home/u/.cargo",
+		"GOMODCACHE": "/home/u/go/pkg/mod", "NVM_DIR": "", "GEM_HOME": "/home/u/.gem/ruby/3.1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s=%q, want %q", name, got[name], want)
+		}
+	}
+
+	// A variable that leads into a tree which others write opens that tree only.
+	h.Env["PYENV_ROOT"] = "/w/evil"
+	rules, _ = profiles.Toolchains(h)
+	p = &profiles.Profile{Paths: rules}
+	if !p.Allows("/w/evil/versions/v", profiles.Read).Allowed {
+		t.Error("PYENV_ROOT is not followed")
+	}
+	if p.Allows("/home/u/Documents/x", profiles.Read).Allowed {
+		t.Error("a planted link opened a directory outside the place that holds it")
+	}
+}
+
+func TestEnvDefaults(t *testing.T) {
+	var e profiles.Env
+	e.Pass, e.Deny = profiles.EnvDefaults()
+	for _, name := range []string{"LANG", "LC_ALL", "PATH", "TERM", "CI", "GIT_AUTHOR_NAME", "SSL_CERT_FILE"} {
+		if ok, rule := e.Passes(name); !ok {
+			t.Errorf("%s does not pass: %+v", name, rule)
+		}
+	}
+	for _, r := range e.Pass {
+		name := strings.TrimSuffix(r.Name, "*")
+		if ok, rule := e.Passes(name); !ok {
+			t.Errorf("%s is both passed and denied by %s", r.Name, rule.Name)
+		}
+	}
+	if ok, _ := e.Passes("FOO"); ok {
+		t.Error("FOO passes")
+	}
+	e.Pass = append(e.Pass, profiles.EnvRule{Name: "*"})
+	if ok, _ := e.Passes("FOO"); !ok {
+		t.Error("FOO does not pass a wildcard")
+	}
+	for _, name := range []string{"LD_PRELOAD", "BASH_ENV", "NODE_OPTIONS", "GITHUB_TOKEN", "my_secret", "AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "SKILLRUN_PROFILE", "GIT_SSH_COMMAND", "PYTHONPATH", "https_proxy", "DYLD_INSERT_LIBRARIES", "SSH_AUTH_SOCK"} {
+		if ok, _ := e.Passes(name); ok {
+			t.Errorf("%s passes", name)
+		}
+	}
+	e.Lift("OPENAI_API_KEY")
+	if ok, _ := e.Passes("OPENAI_API_KEY"); !ok {
+		t.Error("a lifted variable does not pass")
+	}
+	if ok, _ := e.Passes("OTHER_API_KEY"); ok {
+		t.Error("lifting one variable let another pass")
+	}
+}
+
+func TestHostGroup(t *testing.T) {
+	for _, name := range profiles.HostGroups() {
+		rules, ok := profiles.HostGroup(name)
+		if !ok || len(rules) == 0 {
+			t.Errorf("%s: no rules", name)
+		}
+		for _, r := range rules {
+			if len(r.Ports) == 0 || r.Protocols != profiles.TCP || r.Origin.Reason == "" {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+	}
+	p := &profiles.Profile{Network: profiles.Network{Mode: profiles.NetHosts}}
+	p.Network.Hosts, _ = profiles.HostGroup("npm")
+	if !p.Reaches("registry.npmjs.org", 443, profiles.TCP).Allowed || p.Reaches("registry.npmjs.org", 80, profiles.TCP).Allowed || p.Reaches("pypi.org", 443, profiles.TCP).Allowed {
+		t.Error("the npm group is not the npm registry at 443")
+	}
+	if _, ok := profiles.HostGroup("nobody"); ok {
+		t.Error("an unknown group exists")
+	}
+}

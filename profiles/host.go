@@ -1,0 +1,223 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Host is what the pure packages need to know of the machine. It is a value
+// that tests make up.
+type Host struct {
+	// OS is "linux" or "darwin".
+	OS string
+	// Home is the user's home directory as the account has it, User the
+	// account's name; "" if unknown.
+	Home, User string
+	UID        int
+	// CaseSensitive says that names which differ in case only are different
+	// files. It is false on an ordinary macOS volume.
+	CaseSensitive bool
+	// Env is the caller's environment.
+	Env map[string]string
+	// FS is the machine's file system, rooted at "/": os.DirFS("/"), or an
+	// fstest.MapFS. Where it is no fs.ReadLinkFS there are no symbolic links.
+	FS fs.FS
+}
+
+// maxLinks is how many symbolic links one path may pass through, as in Linux
+// (path_resolution(7)).
+const maxLinks = 40
+
+// Errors of Resolve and Lookup that callers branch on. An absent file is
+// fs.ErrNotExist.
+var (
+	// ErrLinks: more than 40 symbolic links, most likely a loop.
+	ErrLinks = errors.New("too many levels of symbolic links")
+	// ErrNotExecutable: the command exists and is no executable file.
+	ErrNotExecutable = errors.New("not executable")
+)
+
+// Resolve gives the canonical form of an absolute path: clean, every symbolic
+// link followed, and where the host folds case, as the directories spell it.
+// It fails if path does not exist, is relative, or cannot be read as far as
+// needed.
+func (h *Host) Resolve(path string) (string, error) {
+	got, rest, err := h.walk(path)
+	if err == nil && rest != "" {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve %q: %w", path, err)
+	}
+	return got, nil
+}
+
+// ResolvePrefix resolves as much of path as exists and appends the rest as it
+// stands, so that a rule can be about a file that appears later. A path that
+// cannot be resolved for another reason than absence is an error.
+func (h *Host) ResolvePrefix(name string) (string, error) {
+	got, rest, err := h.walk(name)
+	if err != nil {
+		return "", fmt.Errorf("resolve %q: %w", name, err)
+	}
+	return path.Join(got, rest), nil
+}
+
+// walk resolves name and gives what exists of it and the rest, clean.
+func (h *Host) walk(name string) (found, rest string, err error) {
+	if !strings.HasPrefix(name, "/") {
+		return "", "", errors.New("not an absolute path")
+	}
+	if strings.IndexByte(name, 0) >= 0 {
+		return "", "", errors.New("a NUL byte in the path")
+	}
+	found, rest = "/", strings.Trim(name, "/")
+	for links := 0; rest != ""; {
+		c, after, _ := strings.Cut(rest, "/")
+		switch c {
+		case "", ".":
+			rest = after
+			continue
+		case "..":
+			found, rest = path.Dir(found), after
+			continue
+		}
+		next := path.Join(found, c)
+		info, err := h.lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			if up := path.Join("/", rest); len(up) > 1 {
+				rest = up[1:]
+			}
+			return found, rest, nil
+		}
+		if err != nil {
+			return "", "", cause(err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if links++; links > maxLinks {
+				return "", "", ErrLinks
+			}
+			target, err := h.FS.(fs.ReadLinkFS).ReadLink(relative(next))
+			if err != nil {
+				return "", "", cause(err)
+			}
+			if strings.HasPrefix(target, "/") {
+				found = "/"
+			}
+			rest = strings.Trim(target, "/") + "/" + after
+			continue
+		}
+		if !h.CaseSensitive {
+			next = path.Join(found, h.spelling(found, c))
+		}
+		found, rest = next, after
+		if strings.Trim(rest, "/") != "" && !info.IsDir() {
+			return "", "", errors.New("not a directory: " + found)
+		}
+	}
+	return found, "", nil
+}
+
+// spelling gives the name that the directory has for c on a file system that
+// folds case.
+func (h *Host) spelling(dir, c string) string {
+	entries, err := fs.ReadDir(h.FS, relative(dir))
+	if err != nil {
+		return c
+	}
+	found := c
+	for _, e := range entries {
+		if e.Name() == c {
+			return c
+		}
+		if strings.EqualFold(e.Name(), c) {
+			found = e.Name()
+		}
+	}
+	return found
+}
+
+// Fold gives the form in which two paths compare equal when this host takes
+// them for the same: itself where case counts, lower case where it does not.
+func (h *Host) Fold(path string) string {
+	if h.CaseSensitive {
+		return path
+	}
+	return strings.ToLower(path)
+}
+
+// Exists says whether something is at path, links followed.
+func (h *Host) Exists(path string) bool {
+	_, err := h.Resolve(path)
+	return err == nil
+}
+
+// isDir says whether a resolved path is a directory.
+func (h *Host) isDir(resolved string) bool {
+	info, err := h.lstat(resolved)
+	return err == nil && info.IsDir()
+}
+
+// Lookup finds a command as a shell does, in the directories of path, a list
+// like PATH. A command with a slash is taken as it is and must be absolute.
+// Empty and relative directories in path are passed over: they name a
+// different file in every directory, and in a skill's the skill's own. The
+// result is not resolved, so that what goes by its own name (a pyenv shim,
+// busybox) still does.
+//
+// The error is fs.ErrNotExist if there is no such command, ErrNotExecutable if
+// there is one that cannot be started.
+func (h *Host) Lookup(command, path string) (string, error) {
+	var err error = fs.ErrNotExist
+	dirs := []string{""}
+	if !strings.Contains(command, "/") {
+		dirs = strings.Split(path, ":")
+	}
+	for _, dir := range dirs {
+		file := command
+		if dir != "" {
+			file = strings.TrimRight(dir, "/") + "/" + command
+		}
+		if command == "" || !strings.HasPrefix(file, "/") {
+			continue
+		}
+		at, rerr := h.Resolve(file)
+		if rerr != nil {
+			continue
+		}
+		info, serr := h.lstat(at)
+		if serr != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			err = ErrNotExecutable
+			continue
+		}
+		return file, nil
+	}
+	return "", fmt.Errorf("find command %q: %w", command, err)
+}
+
+func (h *Host) lstat(name string) (fs.FileInfo, error) {
+	if l, ok := h.FS.(fs.ReadLinkFS); ok {
+		return l.Lstat(relative(name))
+	}
+	return fs.Stat(h.FS, relative(name))
+}
+
+// relative turns an absolute clean path into a name of an fs.FS.
+func relative(name string) string {
+	if name == "/" {
+		return "."
+	}
+	return name[1:]
+}
+
+// cause takes the path off an error of fs, since the caller names its own.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package profiles
+
+//go:generate go run ./gen
+
+// The rows of data/*.toml, one type per table. The tables themselves are
+// generated, since reading TOML at start would cost more than all the rest.
+type (
+	storeRow struct {
+		Path, Match, OS, Reason string
+		Moved                   []string
+		List                    bool
+	}
+	socketRow struct {
+		Path, OS, Reason string
+		Moved            []string
+	}
+	secretRow struct {
+		Match, Reason string
+		Except        []string
+	}
+	controlRow struct {
+		Match, Group, Reason string
+		UnlessMade           bool
+	}
+	ordinaryRow struct {
+		Name, Reason string
+	}
+	baseRow struct {
+		Path, Access, OS, Reason string
+	}
+	toolRow struct {
+		Name, Marker, Set, Value, OS, Reason string
+		Places, Read, Exec                   []string
+	}
+	passRow struct {
+		Name, Reason string
+	}
+	denyRow struct {
+		Name, Reason string
+	}
+	hostRow struct {
+		Group, Host, Reason string
+		Ports               []int64
+		ReadOnly            bool
+	}
+)

@@ -1,0 +1,191 @@
+package profiles
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// SensitivePaths gives the denials that guard credential stores and private data of
+// this user and machine: every access, class Sensitive, whether or not the
+// store exists, in its default place and where the environment moves it to.
+// Where a store is reached through a symbolic link there are two denials, one
+// for the path as written and one for where it leads, since one back end goes
+// by names and the other by files.
+//
+// A variable that holds a relative path, "/" or a directory that holds the
+// user's home is passed over: it names no store, and would close everything.
+func SensitivePaths(h *Host) []Denial {
+	var denials []Denial
+	seen := map[string]bool{}
+	follow := newFollower(h)
+	for i := range storeRows {
+		row := &storeRows[i]
+		if row.OS != "" && row.OS != h.OS {
+			continue
+		}
+		add := func(name string) {
+			for _, p := range [2]string{name, follow.prefix(name)} {
+				if key := p + "\x00" + row.Match; p != "" && !seen[key] {
+					seen[key] = true
+					denials = append(denials, Denial{
+						Path: p, Match: row.Match, Access: AllAccess, Class: Sensitive,
+						Origin: Origin{Source: "built-in:sensitive-paths", Reason: row.Reason},
+					})
+				}
+			}
+		}
+		for _, name := range h.places(row.Path) {
+			add(name)
+		}
+		for _, moved := range row.Moved {
+			for _, name := range h.expand(moved, row.List) {
+				if _, above := beneath(name, h.Home); !above && name != "/" {
+					add(name)
+				}
+			}
+		}
+	}
+	return denials
+}
+
+// SocketWarning says what whoever talks to the unix socket at path (or the
+// abstract name "@name") gains beyond its own name, as a sentence for the
+// person who is asked to grant it. It knows sockets by place, so false means
+// only that nothing is known about this one.
+func SocketWarning(h *Host, path string) (string, bool) {
+	for i := range socketRows {
+		row := &socketRows[i]
+		if row.OS != "" && row.OS != h.OS {
+			continue
+		}
+		for _, pattern := range append([]string{row.Path}, row.Moved...) {
+			for _, name := range h.expand(pattern, false) {
+				if matchHead(name, path) {
+					return row.Reason, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// matchHead says whether the first components of name match pattern, case
+// counting for nothing.
+func matchHead(pattern, name string) bool {
+	for {
+		p, ps, more := strings.Cut(pattern, "/")
+		c, cs, rest := strings.Cut(name, "/")
+		if !matchName(p, c) || p == "*" && c == "" {
+			return false
+		}
+		if !more {
+			return true
+		}
+		if !rest {
+			return false
+		}
+		pattern, name = ps, cs
+	}
+}
+
+// xdg are the base directories with the variables that move them, from the
+// XDG Base Directory Specification.
+var xdg = [...]struct{ home, variable string }{
+	{"~/.config/", "XDG_CONFIG_HOME"},
+	{"~/.cache/", "XDG_CACHE_HOME"},
+	{"~/.local/share/", "XDG_DATA_HOME"},
+	{"~/.local/state/", "XDG_STATE_HOME"},
+}
+
+// places gives the default place of a row, and the place that an XDG variable
+// moves it to.
+func (h *Host) places(template string) []string {
+	names := h.expand(template, false)
+	for _, x := range xdg {
+		if rest, ok := strings.CutPrefix(template, x.home); ok && h.Env[x.variable] != "" {
+			names = append(names, h.expand("$"+x.variable+"/"+rest, false)...)
+		}
+	}
+	return names
+}
+
+// expand replaces "~" and "$NAME" in a row's path and gives what is then an
+// absolute path (or an abstract socket's name): nothing if a variable is not
+// set. Of a variable that holds a list, each element counts; of one that holds
+// a socket's address (unix:path=..., unix://..., tmux's "path,pid,n"), the path.
+func (h *Host) expand(template string, list bool) []string {
+	if strings.HasPrefix(template, "@") {
+		return []string{template}
+	}
+	parts := strings.Split(template, "/")
+	for i, part := range parts {
+		variable, ok := strings.CutPrefix(part, "$")
+		switch {
+		case part == "~" && i == 0 && h.Home != "":
+			parts[i] = h.Home
+		case part == "~" && i == 0:
+			return nil
+		case ok && h.Env[variable] != "":
+			parts[i] = h.Env[variable]
+		case ok && variable == "XDG_RUNTIME_DIR" && h.OS == "linux":
+			parts[i] = "/run/user/" + strconv.Itoa(h.UID)
+		case ok:
+			return nil
+		}
+	}
+	values := []string{strings.Join(parts, "/")}
+	if list {
+		values = strings.Split(values[0], ":")
+	}
+	names := values[:0]
+	for _, v := range values {
+		if rest, ok := strings.CutPrefix(v, "unix:"); ok {
+			rest = strings.TrimPrefix(rest, "path=")
+			v, _, _ = strings.Cut(rest, ",")
+		} else if strings.HasPrefix(template, "$TMUX") {
+			v, _, _ = strings.Cut(v, ",")
+		}
+		if rest, ok := strings.CutPrefix(v, "~/"); ok && h.Home != "" {
+			v = h.Home + "/" + rest
+		}
+		if strings.HasPrefix(v, "/") && strings.IndexByte(v, 0) < 0 {
+			names = append(names, path.Clean(v))
+		}
+	}
+	return names
+}
+
+// follower resolves many paths that share directories, each of which it looks
+// at once.
+type follower struct {
+	host *Host
+	dirs map[string]string // directory as written -> resolved; "" if absent
+}
+
+func newFollower(h *Host) *follower {
+	return &follower{host: h, dirs: map[string]string{}}
+}
+
+// prefix is ResolvePrefix, and "" where that fails: then only the path as
+// written can be denied.
+func (f *follower) prefix(name string) string {
+	dir, base := path.Split(name)
+	at, ok := f.dirs[dir]
+	if !ok {
+		if at, _ = f.host.ResolvePrefix(dir); at != "" && !f.host.Exists(at) {
+			// Nothing beneath exists either; only what leads here may be a link.
+			f.dirs[dir] = at + "\x00"
+			return path.Join(at, base)
+		}
+		f.dirs[dir] = at
+	}
+	if at == "" {
+		return ""
+	}
+	if absent, ok := strings.CutSuffix(at, "\x00"); ok {
+		return path.Join(absent, base)
+	}
+	got, _ := f.host.ResolvePrefix(path.Join(at, base))
+	return got
+}

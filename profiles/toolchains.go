@@ -1,0 +1,118 @@
+package profiles
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Toolchains gives what lets the user's own tools work, read-only, in a run
+// whose HOME is another: rules for the places that exist on this host, and the
+// variables by which the tools find them there. It also covers the directories
+// under /opt that PATH names.
+//
+// A variable that names a place counts only if the place holds what the tool
+// keeps there, and links that lead out of it are not followed, so that a
+// variable that somebody else set opens no other directory. Credentials that lie in such a place are in SensitivePaths, whose
+// denials win.
+func Toolchains(h *Host) ([]PathRule, []EnvVar) {
+	var rules []PathRule
+	var vars []EnvVar
+	set := map[string]bool{}
+	for i := range toolRows {
+		row := &toolRows[i]
+		if row.OS != "" && row.OS != h.OS {
+			continue
+		}
+		place, trusted, ok := h.tool(row)
+		if !ok {
+			continue
+		}
+		root, _ := h.Resolve(place)
+		origin := Origin{Source: "built-in:toolchains", Reason: row.Name + ": " + row.Reason}
+		grant := func(subs []string, access Access) {
+			for _, sub := range subs {
+				for _, name := range h.glob(place, sub) {
+					at, _ := h.Resolve(name)
+					if _, inside := beneath(root, at); inside || trusted {
+						rules = h.grant(rules, name, access, origin)
+					}
+				}
+			}
+		}
+		grant(row.Read, Read)
+		grant(row.Exec, Read|Execute)
+		if row.Set != "" && !set[row.Set] {
+			value := place
+			if row.Value != "" {
+				value = strings.ReplaceAll(row.Value, "{}", place)
+			}
+			set[row.Set] = true
+			vars = append(vars, EnvVar{Name: row.Set, Value: value, Origin: origin})
+		}
+	}
+	for _, dir := range strings.Split(h.Env["PATH"], ":") {
+		if rest, ok := strings.CutPrefix(path.Clean(dir), "/opt/"); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			rules = h.grant(rules, "/opt/"+name, Read|Execute, Origin{Source: "built-in:toolchains", Reason: "PATH names it"})
+		}
+	}
+	return rules, vars
+}
+
+// tool gives the first place of a row that has its marker, as it is written.
+// It is trusted if it is beneath the user's home by default: no variable chose
+// it, so no link in it was planted for the sake of a grant.
+func (h *Host) tool(row *toolRow) (place string, trusted, ok bool) {
+	for _, template := range row.Places {
+		for _, base := range h.places(template) {
+			dir, pattern := base, ""
+			if strings.ContainsAny(base, "*?") {
+				dir, pattern = path.Split(base)
+			}
+			for _, place := range h.glob(dir, pattern) {
+				at, err := h.Resolve(place)
+				if err != nil || at == "/" {
+					continue
+				}
+				if _, above := beneath(at, h.Home); above {
+					continue // the home itself, or what holds it
+				}
+				if len(h.glob(at, row.Marker)) > 0 {
+					return place, strings.HasPrefix(template, "~") && base == h.expand(template, false)[0], true
+				}
+			}
+		}
+	}
+	return "", false, false
+}
+
+// glob gives the existing paths beneath dir that match pattern, whose
+// components may hold "*" and "?", the last in order first.
+func (h *Host) glob(dir, pattern string) []string {
+	if pattern == "" || pattern == "." {
+		if h.Exists(dir) {
+			return []string{path.Clean(dir)}
+		}
+		return nil
+	}
+	first, rest, _ := strings.Cut(pattern, "/")
+	if !strings.ContainsAny(first, "*?") {
+		return h.glob(path.Join(dir, first), rest)
+	}
+	at, err := h.Resolve(dir)
+	if err != nil {
+		return nil
+	}
+	entries, err := fs.ReadDir(h.FS, relative(at))
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for i := len(entries) - 1; i >= 0; i-- {
+		if matchName(first, entries[i].Name()) {
+			found = append(found, h.glob(path.Join(dir, entries[i].Name()), rest)...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,48 @@
+package profiles
+
+// WorkspaceSecrets gives the denials that guard secrets by their names in a
+// work tree (".env", "*.pem" and so on): every access, class Sensitive.
+func WorkspaceSecrets(root string) []Denial {
+	denials := make([]Denial, 0, len(secretRows))
+	for _, row := range secretRows {
+		denials = append(denials, Denial{
+			Path: root, Match: row.Match, Access: AllAccess, Except: row.Except, Class: Sensitive,
+			Origin: Origin{Source: "built-in:workspace-secrets", Reason: row.Reason},
+		})
+	}
+	return denials
+}
+
+// ControlFiles gives the denials that guard, in a work tree, the files that
+// programs outside the sandbox obey, against writing and creation: git's hooks
+// and configuration, settings of agents and editors, CI workflows, policy.
+// Below directories of other people's packages (node_modules) names count for
+// nothing to those programs and are left alone; repositories are not.
+func ControlFiles(root string) []Denial { return control(root, "") }
+
+// TaskRunners gives like denials for the files that task runners obey
+// (Makefile, package.json), which people edit as ordinary source: for those who
+// ask.
+func TaskRunners(root string) []Denial { return control(root, "runners") }
+
+func control(root, group string) []Denial {
+	ordinary := make([]string, len(ordinaryRows))
+	for i, row := range ordinaryRows {
+		ordinary[i] = row.Name
+	}
+	var denials []Denial
+	for _, row := range controlRows {
+		if row.Group != group {
+			continue
+		}
+		d := Denial{
+			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
+			Origin: Origin{Source: "built-in:control-files", Reason: row.Reason},
+		}
+		if !row.UnlessMade {
+			d.Except = ordinary
+		}
+		denials = append(denials, d)
+	}
+	return denials
+}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,9 +90,9 @@ func takeSnapshot(dir string) (*snapshot, error) {
 	return s, nil
 }
 
-// read gives the bytes that file i had at the time of the snapshot, or fewer if
-// they are gone.
-func (s *snapshot) read(i int) ([]byte, error) {
+// read gives the bytes that file i had at the time of the snapshot, from an
+// offset on, or fewer if they are gone.
+func (s *snapshot) read(i int, from int64) ([]byte, error) {
 	if s.sizes[i] > maxFile {
 		return nil, fmt.Errorf("audit file %q: %d bytes are too many for a log file", s.files[i], s.sizes[i])
 	}
@@ -100,8 +101,8 @@ func (s *snapshot) read(i int) ([]byte, error) {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
 	defer f.Close()
-	b := make([]byte, s.sizes[i])
-	n, err := io.ReadFull(f, b)
+	b := make([]byte, max(0, s.sizes[i]-from))
+	n, err := io.ReadFull(io.NewSectionReader(f, from, int64(len(b))), b)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
@@ -119,7 +120,7 @@ func Records(dir string) iter.Seq2[*Record, error] {
 			return
 		}
 		for i := range s.files {
-			b, err := s.read(i)
+			b, err := s.read(i, 0)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -145,7 +146,7 @@ func Tail(dir string, n int, f Filter) ([]*Record, error) {
 	}
 	var tail []*Record // newest first
 	for i := len(s.files) - 1; i >= 0 && len(tail) < n; i-- {
-		b, err := s.read(i)
+		b, err := s.read(i, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -165,6 +166,58 @@ func Tail(dir string, n int, f Filter) ([]*Record, error) {
 	}
 	slices.Reverse(tail)
 	return tail, nil
+}
+
+// Follow gives the records that are appended from now on, looking every so
+// often, until ctx is done. An error ends the sequence.
+func Follow(ctx context.Context, dir string, every time.Duration) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		var file string // the file that was read last
+		var offset int64
+		var line int
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for begun := false; ; begun = true {
+			s, err := takeSnapshot(dir)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, name := range s.files {
+				if name < file {
+					continue
+				}
+				if name > file {
+					file, offset, line = name, 0, 0
+				}
+				b, err := s.read(i, offset)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for raw := range bytes.Lines(b) {
+					if raw[len(raw)-1] != '\n' {
+						break // not yet a record
+					}
+					offset += int64(len(raw))
+					line++
+					if !begun {
+						continue
+					}
+					r := decode(raw[:len(raw)-1])
+					r.File, r.Line = name, line
+					if !yield(r, nil) {
+						return
+					}
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}
 }
 
 // Filter chooses records; its zero value keeps all. Conditions are joined by

@@ -44,7 +44,7 @@ func Verify(dir string) (*Report, error) {
 	}
 	v := verifier{next: 1}
 	for i, name := range s.files {
-		b, err := s.read(i)
+		b, err := s.read(i, 0)
 		if err != nil {
 			return nil, err
 		}

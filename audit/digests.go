@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// digestAge is how long, in nanoseconds, a file must have been left alone
+// before its digest is kept. Within one tick of the file system's clock (2 s on
+// the coarsest) a second change would leave the same times.
+const digestAge = int64(2 * time.Second)
+
+// Digests remembers the digests of files and trees between runs, in a file of
+// the state directory.
+//
+// The file is a table of slots, each found by its key alone and each with a
+// checksum: reading is one small pread, writing one small pwrite, without a
+// lock, and a slot that is damaged, half written or taken by another key is
+// simply cold. A lost or corrupt file costs time, never a wrong digest.
+type Digests struct {
+	file *os.File
+	now  func() time.Time
+}
+
+const (
+	digestsName = "digests"
+	slotCount   = 8192 // 640 KiB, most of it never written
+	slotSize    = 32 + 32 + 16
+)
+
+// OpenDigests opens the cache in dir, under the same conditions as [Open].
+func OpenDigests(dir string) (*Digests, error) {
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	f, _, err := openFile(d, digestsName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return nil, err
+	}
+	return &Digests{file: f, now: time.Now}, nil
+}
+
+// Close releases the descriptor.
+func (d *Digests) Close() error { return d.file.Close() }
+
+func slot(key [32]byte) int64 {
+	return int64(binary.LittleEndian.Uint64(key[:])%slotCount) * slotSize
+}
+
+// Lookup gives what was stored under the key, which must itself be a
+// cryptographic digest of what makes the value valid.
+func (d *Digests) Lookup(key [32]byte) (value [32]byte, ok bool) {
+	var b [slotSize]byte
+	if _, err := d.file.ReadAt(b[:], slot(key)); err != nil {
+		return value, false
+	}
+	sum := sha256.Sum256(b[:64])
+	if [32]byte(b[:32]) != key || [16]byte(b[64:]) != [16]byte(sum[:]) {
+		return value, false
+	}
+	return [32]byte(b[32:64]), true
+}
+
+// Store keeps a value. That it may not be kept (a full disk) is not an error:
+// the next run computes it again.
+func (d *Digests) Store(key, value [32]byte) {
+	b := make([]byte, 0, slotSize)
+	b = append(append(b, key[:]...), value[:]...)
+	sum := sha256.Sum256(b)
+	d.file.WriteAt(append(b, sum[:16]...), slot(key))
+}
+
+// identity is what changes when a file does.
+type identity struct {
+	dev, ino           uint64
+	size               int64
+	mtime, ctime, born int64 // nanoseconds; born is 0 where the file system does not tell
+}
+
+func (id identity) key() [32]byte {
+	b := make([]byte, 0, 64)
+	b = append(b, "file\x00"...)
+	for _, n := range [...]uint64{id.dev, id.ino, uint64(id.size), uint64(id.mtime), uint64(id.ctime), uint64(id.born)} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return sha256.Sum256(b)
+}
+
+// Cached gives the SHA-256 of the regular file at path, links followed, if it
+// is known without reading the file.
+func (d *Digests) Cached(path string) (Digest, bool) {
+	id, err := identify(unix.AT_FDCWD, path)
+	if err != nil || !d.settled(id) {
+		return Digest{}, false
+	}
+	sum, ok := d.Lookup(id.key())
+	return sum, ok
+}
+
+// settled says whether the file was left alone long enough.
+func (d *Digests) settled(id identity) bool {
+	age := d.now().UnixNano() - id.ctime
+	return age >= digestAge
+}
+
+// File gives the SHA-256 of the regular file at path, links followed, from the
+// cache or by reading it. It fails if the file changes while it is read, or
+// when ctx is done.
+func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
+	if sum, ok := d.Cached(path); ok {
+		return sum, nil
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	before, err := identify(fd, "")
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+	}
+	h := sha256.New()
+	buf := make([]byte, 128<<10)
+	for {
+		if err := ctx.Err(); err != nil {
+			return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+		}
+		n, err := f.Read(buf)
+		h.Write(buf[:n])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+		}
+	}
+	sum := Digest(h.Sum(nil))
+	after, err := identify(fd, "")
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+	}
+	if before != after {
+		return Digest{}, fmt.Errorf("digest of %q: changed while it was read", path)
+	}
+	if d.settled(before) {
+		d.Store(before.key(), sum)
+	}
+	return sum, nil
+}

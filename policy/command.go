@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// interpreters are the programs whose first argument that is no option is a
+// script. Version suffixes such as python3.12 do not count.
+var interpreters = [...]string{
+	"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox",
+	"python", "pypy", "node", "nodejs", "deno", "bun", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "awk",
+}
+
+func interpreter(name string) bool {
+	base := strings.TrimRight(path.Base(name), "0123456789.")
+	for _, i := range interpreters {
+		if i == base {
+			return true
+		}
+	}
+	return false
+}
+
+// command grants what the typed command needs to start: its program through
+// all interpreters that "#!" lines name, its script, and the virtual
+// environment that it belongs to. What cannot be found is the launcher's to
+// report.
+func (l *lowering) command(p *profiles.Profile) {
+	if len(l.in.Command) == 0 {
+		return
+	}
+	program, err := l.find(l.in.Command[0])
+	if err != nil {
+		return
+	}
+	l.program(p, program, 0)
+	if !interpreter(l.in.Command[0]) || len(l.in.Command) < 2 || strings.HasPrefix(l.in.Command[1], "-") {
+		return
+	}
+	if script, err := l.host.Resolve(absolute(l.in.Cwd, l.in.Command[1])); err == nil {
+		if info, err := fs.Stat(l.host.FS, fsName(script)); err == nil && info.Mode().IsRegular() {
+			p.Paths = append(p.Paths, profiles.PathRule{Path: script, Access: profiles.Read, Origin: typed("script of the command")})
+		}
+	}
+}
+
+func typed(reason string) profiles.Origin { return profiles.Origin{Source: "command", Reason: reason} }
+
+// find resolves a word in command position to a path that is not resolved yet.
+func (l *lowering) find(word string) (string, error) {
+	if strings.Contains(word, "/") {
+		word = absolute(l.in.Cwd, word)
+	}
+	return l.host.Lookup(word, l.host.Env["PATH"])
+}
+
+// program grants reading and executing one program and the interpreters of its
+// "#!" line; Linux follows four of them, see execve(2).
+func (l *lowering) program(p *profiles.Profile, name string, depth int) {
+	file, err := l.host.Resolve(name)
+	if err != nil || depth > 4 {
+		return
+	}
+	p.Paths = append(p.Paths, profiles.PathRule{Path: file, Access: profiles.Read | profiles.Execute, Origin: typed("program of the command")})
+	l.prefix(p, name)
+	for _, word := range l.shebang(file) {
+		if next, err := l.find(word); err == nil {
+			l.program(p, next, depth+1)
+		}
+	}
+}
+
+// shebang gives the programs that a script's first line names: its
+// interpreter, and with env(1) what that looks up.
+func (l *lowering) shebang(file string) []string {
+	f, err := l.host.FS.Open(fsName(file))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, 256) // as much as Linux reads
+	n, _ := io.ReadFull(f, head)
+	line, ok := bytes.CutPrefix(head[:n], []byte("#!"))
+	if !ok {
+		return nil
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	words := strings.Fields(string(line))
+	if len(words) == 0 || !path.IsAbs(words[0]) {
+		return nil
+	}
+	programs := words[:1]
+	if path.Base(words[0]) == "env" {
+		for _, w := range words[1:] {
+			if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+				return append(programs, w)
+			}
+		}
+	}
+	return programs
+}
+
+// prefix grants the virtual environment of a program: the directory above its
+// bin, if it holds pyvenv.cfg.
+func (l *lowering) prefix(p *profiles.Profile, program string) {
+	bin, err := l.host.Resolve(path.Dir(program))
+	if err != nil || path.Base(bin) != "bin" {
+		return
+	}
+	dir := path.Dir(bin)
+	if !l.host.Exists(dir+"/pyvenv.cfg") || within(dir, l.place.Home) {
+		return
+	}
+	p.Paths = append(p.Paths, profiles.PathRule{Path: dir, Tree: true, Access: profiles.Read | profiles.Execute, Origin: typed("virtual environment of the command")})
+}

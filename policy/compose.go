@@ -1,0 +1,320 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Approve says how the confirm entries of a run are answered.
+type Approve uint8
+
+// The ways.
+const (
+	ApproveNone     Approve = iota // none is accepted and nobody is asked
+	ApproveAsk                     // the user is asked; see Set.Pending and Set.Accept
+	ApproveDeclared                // what the manifest declares is accepted for this run
+)
+
+// ParseApprove reads the value of --approve.
+func ParseApprove(s string) (Approve, error) {
+	switch s {
+	case "ask":
+		return ApproveAsk, nil
+	case "declared":
+		return ApproveDeclared, nil
+	case "none":
+		return ApproveNone, nil
+	}
+	return ApproveNone, fmt.Errorf("--approve %q: not ask, declared or none", s)
+}
+
+// Input is everything that has a say in what a skill may do.
+type Input struct {
+	// Documents are the skill's own manifests. With several, the strongest
+	// form counts and the others narrow it.
+	Documents []*Document
+	Tier      Tier
+	// Preset may be nil: nothing is rejected, there are no default limits.
+	Preset *Preset
+	// Ceilings bound what a manifest can get: of the agent, of the
+	// organisation. What a ceiling does not list is outside.
+	Ceilings []*Document
+	// Narrowings bound what they name and leave alone what they do not:
+	// workspace files.
+	Narrowings []*Document
+	// Floors hold deny entries that nothing lifts, from the user's and the
+	// system's configuration. Other effects in them are an error.
+	Floors []*Document
+	// Grants are the user's own, from flags, configuration and answers. They
+	// go beyond manifest and ceilings, and never beyond a deny.
+	Grants  []Entry
+	Approve Approve
+	// Accepted are the keys that approval records hold for this version.
+	Accepted []string
+	// Hosts are the hosts that the approved skill's files name.
+	Hosts []string
+	// Limits are the user's own: where set they stand for the preset's. Those
+	// of manifests, ceilings and floors can only be stricter.
+	Limits Limits
+}
+
+// unixSocket is the capability of grants such as unix:/run/x.sock. No manifest
+// can name it.
+const unixSocket = "unix"
+
+// DefaultEntries are the rights of a skill without a manifest: to work in the
+// workspace and run programs, without network and secrets.
+func DefaultEntries() []Entry {
+	entries := make([]Entry, 0, 8)
+	for _, c := range [...]string{"filesystem.read", "filesystem.write", "filesystem.delete", "source_code.execute", "shell.execute", "commit.read", "commit.create"} {
+		entries = append(entries, defaultEntry(c, Allow))
+	}
+	return entries
+}
+
+// MinimalEntries are the rights of an untrusted skill without a manifest
+// (Armorclaw's minimal set): the agent's memory, running programs, and reading
+// the workspace. Changing the workspace asks.
+func MinimalEntries() []Entry {
+	return []Entry{
+		defaultEntry("agent_memory.read", Allow),
+		defaultEntry("agent_memory.write", Allow),
+		defaultEntry("filesystem.read", Allow),
+		defaultEntry("filesystem.write", Confirm),
+		defaultEntry("source_code.execute", Allow),
+		defaultEntry("shell.execute", Allow),
+	}
+}
+
+func defaultEntry(capability string, effect Effect) Entry {
+	e := Entry{Capability: capability, Effect: effect, Source: "session-default", Pos: Pos{File: "built-in:defaults"}}
+	if strings.HasPrefix(capability, "filesystem.") {
+		e.Constraints.WorkspaceOnly = Yes
+	}
+	return e
+}
+
+// Compose brings everything together:
+//
+//	effective = (manifest ∩ ceilings ∩ narrowings) + grants, less floors and denies
+//
+// The order inside the slices of in does not matter. Findings are for people;
+// an error means that nothing may run.
+func Compose(in Input) (*Set, []Finding, error) {
+	s := &Set{Tier: in.Tier, Hosts: slices.Sorted(slices.Values(in.Hosts)), preset: in.Preset}
+	s.Hosts = slices.Compact(s.Hosts)
+	var findings []Finding
+
+	docs := slices.Clone(in.Documents)
+	slices.SortStableFunc(docs, func(a, b *Document) int {
+		if a.Form != b.Form {
+			return int(a.Form) - int(b.Form)
+		}
+		return precedence(a.File) - precedence(b.File)
+	})
+	var pool []Entry
+	switch {
+	case len(docs) > 0:
+		s.Declared = true
+		pool = docs[0].Entries
+		s.Skill, s.vars, s.chains = docs[0].Skill, docs[0].Environment, docs[0].Toolchains
+		for _, d := range docs {
+			if d.Skill.HasTier {
+				s.Tier = min(s.Tier, d.Skill.Tier)
+			}
+		}
+	case in.Tier <= Untrusted:
+		pool = MinimalEntries()
+	default:
+		pool = DefaultEntries()
+	}
+	if in.Preset != nil && in.Preset.RejectUntrusted && s.Tier <= Untrusted {
+		return nil, nil, fmt.Errorf("skill %q is %s, and preset %s takes approved skills only", s.Skill.Name, s.Tier, in.Preset.Name)
+	}
+	s.pool = newLayer("manifest", false, pool)
+	for i := 1; i < len(docs); i++ {
+		l := newLayer(docs[i].File, false, docs[i].Entries)
+		findings = append(findings, disagreements(&s.pool, &l, docs[0], docs[i])...)
+		s.ceilings = append(s.ceilings, l)
+	}
+	for _, d := range in.Ceilings {
+		s.ceilings = append(s.ceilings, newLayer(d.File, false, d.Entries))
+	}
+	for _, d := range in.Narrowings {
+		s.ceilings = append(s.ceilings, newLayer(d.File, true, d.Entries))
+	}
+	slices.SortFunc(s.ceilings, func(a, b layer) int {
+		return strings.Compare(a.name, b.name)
+	})
+	var floors []Entry
+	if in.Preset != nil {
+		floors = slices.Clone(in.Preset.Floors)
+	}
+	for _, d := range in.Floors {
+		for i := range d.Entries {
+			if d.Entries[i].Effect != Deny {
+				return nil, nil, errorAt(d.Entries[i].Pos, "a floor can only deny")
+			}
+		}
+		floors = append(floors, d.Entries...)
+	}
+	if len(s.ceilings) > 0 {
+		return nil, nil, fmt.Errorf("several manifests, ceilings and workspace files are not composed yet")
+	}
+	s.floors = newLayer("floors", true, floors)
+	s.grants = newLayer("grants", true, in.Grants)
+	for i := range s.grants.entries {
+		e := &s.grants.entries[i]
+		if e.Effect != Allow {
+			return nil, nil, errorAt(e.Pos, "a grant can only allow")
+		}
+		if d := s.deniedOutright(e.Capability); d != nil {
+			findings = append(findings, Finding{d.Pos, fmt.Sprintf("denies %s, so that the grant of it has no effect", e.Capability)})
+		}
+	}
+	s.settle(in.Approve, in.Accepted)
+	s.limit(&in, docs)
+	return s, findings, nil
+}
+
+func precedence(file string) int {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	for i, n := range manifestNames {
+		if n == base {
+			return i
+		}
+	}
+	return len(manifestNames)
+}
+
+// disagreements reports capabilities that only one of two manifests of a skill
+// names, and different effects.
+func disagreements(a, b *layer, da, db *Document) []Finding {
+	var found []Finding
+	one := func(l, other *layer, d *Document) {
+		last := ""
+		for i := range l.entries {
+			e := &l.entries[i]
+			if e.Capability == last || e.Effect == Deny {
+				continue
+			}
+			last = e.Capability
+			switch o := other.of(e.Capability); {
+			case len(o) == 0:
+				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is not in %s: it is not granted", e.Capability, Escape(d.File))})
+			case o[0].Effect < e.Effect:
+				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is %s here and %s in %s: the stricter counts", e.Capability, e.Effect, o[0].Effect, Escape(d.File))})
+			}
+		}
+	}
+	one(a, b, db)
+	one(b, a, da)
+	return found
+}
+
+// settle gives every pool entry its final effect.
+func (s *Set) settle(approve Approve, accepted []string) {
+	if s.Tier == Isolated {
+		s.pool.entries = slices.DeleteFunc(s.pool.entries, func(e Entry) bool {
+			g := Lookup(e.Capability).Group
+			return e.Effect != Deny && (g == "Network" || g == "Secrets")
+		})
+	}
+	for i := range s.pool.entries {
+		e := &s.pool.entries[i]
+		c := Lookup(e.Capability)
+		if e.Effect == Deny {
+			continue
+		}
+		// An untrusted manifest cannot answer for the user.
+		if s.Tier <= Untrusted && c.Level != Normal && s.Declared {
+			e.Effect = min(e.Effect, Confirm)
+		}
+		// Hosts that nobody named, and addresses that are not public, are the
+		// user's to allow.
+		if networked(c) && s.askHosts(e) {
+			e.Effect = min(e.Effect, Confirm)
+		}
+		for j := range s.ceilings {
+			if o := s.ceilings[j].of(e.Capability); len(o) > 0 && o[0].Effect == Confirm {
+				e.Effect = min(e.Effect, Confirm)
+			}
+		}
+		if e.Effect != Confirm {
+			continue
+		}
+		switch {
+		case slices.Contains(accepted, e.Key()):
+			e.Effect, e.Source = Allow, "approval"
+		case approve == ApproveDeclared:
+			e.Effect, e.Source = Allow, "--approve declared"
+		}
+	}
+	s.pool.sort()
+}
+
+func (s *Set) askHosts(e *Entry) bool {
+	if !e.Constraints.Scoped {
+		return len(s.Hosts) == 0
+	}
+	for _, t := range e.Constraints.Scope {
+		if host, _, fault := ParseHost(t.Value); fault == "" && (host == "*" || !public(host)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Accept gives the Set in which the questions with these keys are answered
+// with yes; s itself stays as it is.
+func (s *Set) Accept(keys ...string) *Set {
+	t := *s
+	t.pool.entries = slices.Clone(s.pool.entries)
+	for i := range t.pool.entries {
+		e := &t.pool.entries[i]
+		if e.Effect == Confirm && slices.Contains(keys, e.Key()) {
+			e.Effect, e.Source = Allow, "prompt"
+		}
+	}
+	t.pool.sort()
+	return &t
+}
+
+// limit takes the user's limits or else the preset's, and the strictest of all
+// other sources.
+func (s *Set) limit(in *Input, docs []*Document) {
+	if in.Preset != nil {
+		s.Limits = in.Preset.Limits
+	}
+	s.Limits = replace(s.Limits, in.Limits.Limits)
+	for _, d := range slices.Concat(docs, in.Ceilings, in.Narrowings, in.Floors) {
+		s.Limits = tighten(s.Limits, d.Limits.Limits)
+	}
+}
+
+// deniedOutright finds an entry that denies all of a capability: a deny
+// without a scope which no entry of its source outranks.
+func (s *Set) deniedOutright(capability string) *Entry {
+	for _, l := range s.layers() {
+		if es := l.of(capability); len(es) > 0 && es[0].Effect == Deny && !es[0].Constraints.narrows() {
+			return &es[0]
+		}
+	}
+	return nil
+}
+
+// layers lists all sources that can deny.
+func (s *Set) layers() []*layer {
+	ls := []*layer{&s.floors, &s.pool}
+	for i := range s.ceilings {
+		ls = append(ls, &s.ceilings[i])
+	}
+	return ls
+}
+
+// narrows says whether the constraints restrict what an entry is about.
+func (c *Constraints) narrows() bool {
+	return c.WorkspaceOnly == Yes || c.Scoped || len(c.Arguments) > 0 || len(c.DeniedCommands) > 0 ||
+		len(c.AllowedCommands) > 0 || c.Window.Pos != (Pos{}) || c.Rate.Pos != (Pos{})
+}

@@ -1,0 +1,283 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is one action that an agent wants to take, as a hook sees it.
+type Request struct {
+	Capability string // dotted name, without wildcards
+	// Paths, Hosts and Names are what it is about: absolute clean resolved
+	// paths; hosts, with ":PORT" where known; variables, tools. All of them
+	// must be covered.
+	Paths, Hosts, Names []string
+	Command             string // the whole command line, for shell.execute
+	Arguments           map[string]string
+	Place               Place
+	Time                time.Time
+	// Uses counts earlier uses under an entry within a period ending now; 0
+	// is the session. nil means none were.
+	Uses func(e *Entry, period time.Duration) int64
+}
+
+// Answer is the decision on a Request. The zero Answer denies.
+type Answer struct {
+	Effect Effect
+	Entry  *Entry // that decided; nil if none did
+	Reason string // one line, escaped
+	Source string // whose entry decided
+}
+
+// Decide answers one request. It depends on nothing but the Set and the
+// request:
+//
+//  1. A floor, or the winning entry of any other source, that denies: Deny.
+//  2. A grant of the user that covers it: Allow.
+//  3. No entry of the skill, or none whose constraints match: Confirm; Deny
+//     for untrusted skills and unknown capabilities.
+//  4. Outside a ceiling: Deny.
+//  5. Else the winning entry's effect, or a ceiling's if that is stricter.
+//
+// Inside a source the highest priority wins, and the strictest effect among
+// equals. A Confirm that nobody can answer is for the caller to treat as Deny.
+func (s *Set) Decide(r Request) Answer {
+	c := Lookup(r.Capability)
+	if c == nil {
+		return Answer{Reason: "unknown capability " + Escape(r.Capability)}
+	}
+	for _, l := range s.layers() {
+		if e, why := l.decide(c, &r); e != nil && e.Effect == Deny {
+			return answer(Deny, e, why)
+		}
+		// A pattern that an entry denies outright, whichever entry would win.
+		for i, es := 0, l.of(c.Name); i < len(es); i++ {
+			if p := deniedCommand(&es[i], r.Command); p != nil {
+				return answer(Deny, &es[i], fmt.Sprintf("the command matches the denied pattern %q", p.Text))
+			}
+		}
+	}
+	if e, _ := s.grants.decide(c, &r); e != nil {
+		return answer(Allow, e, "granted by the user")
+	}
+	e, why := s.pool.decide(c, &r)
+	for i := range s.ceilings {
+		l := &s.ceilings[i]
+		if l.partial && len(l.of(c.Name)) == 0 {
+			continue
+		}
+		ce, cwhy := l.decide(c, &r)
+		if ce == nil {
+			return Answer{Reason: fmt.Sprintf("%s is outside of %s: %s", c.Name, Escape(l.name), cwhy), Source: l.name}
+		}
+		if e != nil && ce.Effect < e.Effect {
+			e, why = ce, cwhy
+		}
+	}
+	switch {
+	case e != nil:
+		return answer(e.Effect, e, why)
+	case s.Tier <= Untrusted:
+		return Answer{Reason: fmt.Sprintf("%s: %s, and the skill is %s", c.Name, why, s.Tier)}
+	}
+	return Answer{Effect: Confirm, Reason: c.Name + ": " + why}
+}
+
+func answer(effect Effect, e *Entry, why string) Answer {
+	if e.Message != "" && effect != Allow {
+		why += `: "` + Escape(e.Message) + `"`
+	}
+	return Answer{Effect: effect, Entry: e, Reason: why, Source: e.Source}
+}
+
+// decide finds the entry of a layer that wins for a request; nil if none
+// matches, with the reason.
+func (l *layer) decide(c *Capability, r *Request) (*Entry, string) {
+	entries := l.of(c.Name)
+	if len(entries) == 0 {
+		return nil, "not declared"
+	}
+	why := ""
+	for i := range entries {
+		e := &entries[i]
+		mismatch := e.mismatch(c, r)
+		// A deny holds for a request as soon as one thing in it is covered.
+		if mismatch == "" || e.Effect == Deny && e.touches(c, r) {
+			return e, fmt.Sprintf("%s: %s", e.Effect, e.source())
+		}
+		why = mismatch
+	}
+	return nil, why
+}
+
+// mismatch says why the entry's constraints do not admit the request; "" if
+// they do.
+func (e *Entry) mismatch(c *Capability, r *Request) string {
+	cons := &e.Constraints
+	if why := e.lapsed(r.Time); why != "" {
+		return why
+	}
+	for _, p := range r.Paths {
+		if !e.coversPath(c, p, &r.Place) {
+			return Escape(p) + " is outside the declared scope"
+		}
+	}
+	for _, h := range r.Hosts {
+		if !e.coversHost(h) {
+			return Escape(h) + " is outside the declared scope"
+		}
+	}
+	names := cons.argument("names")
+	for _, n := range r.Names {
+		if names != nil && !covered(names, n) || cons.Scoped && !covered(values(cons.Scope), n) {
+			return Escape(n) + " is outside the declared scope"
+		}
+	}
+	if cons.Scoped && len(r.Paths)+len(r.Hosts)+len(r.Names) == 0 {
+		return "the entry has a scope and the request names nothing"
+	}
+	if len(cons.AllowedCommands) > 0 && !allowedCommand(cons.AllowedCommands, r.Command) {
+		return "the command is not one of the declared ones"
+	}
+	for _, a := range cons.Arguments {
+		if v, ok := r.Arguments[a.Name]; a.Name != "names" && a.Name != "modes" && (!ok || !slices.Contains(a.Values, v)) {
+			return fmt.Sprintf("argument %q is not as declared", a.Name)
+		}
+	}
+	if rate := &cons.Rate; rate.Max > 0 && r.Uses != nil && r.Uses(e, rate.Per) >= rate.Max {
+		return fmt.Sprintf("the limit of %d uses is reached", rate.Max)
+	}
+	return ""
+}
+
+// touches says whether a deny entry covers any one thing of the request.
+func (e *Entry) touches(c *Capability, r *Request) bool {
+	if e.lapsed(r.Time) != "" {
+		return false
+	}
+	for _, p := range r.Paths {
+		if e.coversPath(c, p, &r.Place) {
+			return true
+		}
+	}
+	for _, h := range r.Hosts {
+		if e.coversHost(h) {
+			return true
+		}
+	}
+	for _, n := range r.Names {
+		if e.Constraints.Scoped && covered(values(e.Constraints.Scope), n) || covered(e.Constraints.argument("names"), n) {
+			return true
+		}
+	}
+	return false
+}
+
+// lapsed says why an entry does not apply at a time; "" if it does.
+func (e *Entry) lapsed(t time.Time) string {
+	switch {
+	case !e.Expires.IsZero() && !t.Before(e.Expires):
+		return "the entry has expired"
+	case e.Constraints.Window.Pos != (Pos{}) && !e.Constraints.Window.Contains(t):
+		return "outside the entry's time window"
+	}
+	return ""
+}
+
+// inWorkspace says whether the entry is bound to the workspace.
+func (e *Entry) inWorkspace(c *Capability) bool {
+	switch c.means {
+	case readSource, writeSource, deleteSource, executeSource:
+		return e.Constraints.WorkspaceOnly != No
+	case writeFiles, deleteFiles:
+		// A right to change files outside the workspace has to say where.
+		return e.Constraints.WorkspaceOnly == Yes || !e.Constraints.Scoped
+	}
+	return e.Constraints.WorkspaceOnly == Yes
+}
+
+func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
+	if !path.IsAbs(name) || path.Clean(name) != name {
+		return false
+	}
+	if e.inWorkspace(c) {
+		_, inside := beneath(place.Workspace, name)
+		if place.Workspace == "" || !inside && !(c.means == executeSource && within(place.Skill, name)) {
+			return false
+		}
+	}
+	if !e.Constraints.Scoped {
+		return true
+	}
+	for _, t := range e.Constraints.Scope {
+		if s, ok := place.path(t.Value); ok && s.covers(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func within(root, name string) bool {
+	_, ok := beneath(root, name)
+	return ok && root != ""
+}
+
+func (e *Entry) coversHost(host string) bool {
+	if !e.Constraints.Scoped {
+		return true
+	}
+	name, ports, fault := ParseHost(host)
+	if fault != "" {
+		return false
+	}
+	for _, t := range e.Constraints.Scope {
+		rule, rulePorts, fault := ParseHost(t.Value)
+		if fault != "" || !hostRule(rule).Matches(name) {
+			continue
+		}
+		if rulePorts == nil || len(ports) == 1 && len(rulePorts) == 1 &&
+			rulePorts[0].First <= ports[0].First && ports[0].Last <= rulePorts[0].Last {
+			return true
+		}
+	}
+	return false
+}
+
+// covered says whether name is in patterns, of which each may end in "*".
+func covered(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, prefix) || p == name {
+			return true
+		}
+	}
+	return false
+}
+
+// deniedCommand finds the denied pattern that a command matches. PCRE's "$"
+// also matches before a newline at the end, hence the second try.
+func deniedCommand(e *Entry, command string) *Pattern {
+	for i := range e.Constraints.DeniedCommands {
+		p := &e.Constraints.DeniedCommands[i]
+		if command != "" && (p.Regexp.MatchString(command) || p.Regexp.MatchString(strings.TrimRight(command, "\n"))) {
+			return p
+		}
+	}
+	return nil
+}
+
+// allowedCommand says whether a command is one simple command that begins with
+// one of the prefixes. Anything with shell syntax in it is not.
+func allowedCommand(prefixes []Text, command string) bool {
+	if strings.ContainsAny(command, ";&|<>`$(){}\n\\") {
+		return false
+	}
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(command, p.Value); ok && (rest == "" || rest[0] == ' ') {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseGrant reads the value of --grant: CAP, CAP:SCOPE, "unix:/path" or
+// "unix:@name". CAP is a dotted name; wildcards are not grants by name. source
+// is what messages and Origins call it, such as "--grant".
+func ParseGrant(s, source string) (Entry, error) {
+	name, scope, scoped := strings.Cut(s, ":")
+	e := Entry{Capability: name, Effect: Allow, Source: "user-grant", Pos: Pos{File: source}}
+	fail := func(what string) (Entry, error) {
+		return Entry{}, fmt.Errorf("%s %q: %s", source, s, what)
+	}
+	if err := plain(s, e.Pos); err != nil {
+		return fail("control character")
+	}
+	if scoped && scope == "" {
+		return fail("nothing after the colon")
+	}
+	if scoped {
+		e.Constraints.Scoped = true
+		e.Constraints.Scope = []Text{{scope, e.Pos}}
+	}
+	if name == unixSocket {
+		if !strings.HasPrefix(scope, "/") && !strings.HasPrefix(scope, "@") && !strings.HasPrefix(scope, "~/") {
+			return fail("unix: takes the path of a socket, or @NAME")
+		}
+		return e, nil
+	}
+	c := Lookup(name)
+	switch {
+	case c == nil && len(Expand(name)) > 0:
+		return fail("grants are single capabilities, not patterns")
+	case c == nil:
+		err := unknownCapability(e.Pos, name).(*Error)
+		return fail(err.What)
+	case scoped && networked(c):
+		if _, _, fault := ParseHost(scope); fault != "" {
+			return fail(fault)
+		}
+	case scoped && c.means == passVariables && !variableName(strings.TrimSuffix(scope, "*")):
+		return fail("not the name of a variable")
+	}
+	return e, nil
+}

@@ -1,0 +1,305 @@
+package policy
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// parseJSON reads one JSON value (RFC 8259) with the place of every part. It
+// accepts no duplicate key, no lone surrogate, no control character and
+// nothing after the value, where other parsers differ in what they see.
+func parseJSON(file string, data []byte) (node, error) {
+	if err := checkText(file, data); err != nil {
+		return node{}, err
+	}
+	p := jsonParser{file: file, data: data, line: 1}
+	n, err := p.value(0)
+	if err != nil {
+		return node{}, err
+	}
+	p.space()
+	if p.i < len(p.data) {
+		return node{}, p.fail("text after the end of the document")
+	}
+	return n, nil
+}
+
+type jsonParser struct {
+	file        string
+	data        []byte
+	i           int
+	line, start int // current line and the index of its first byte
+}
+
+func (p *jsonParser) pos() Pos { return Pos{p.file, p.line, p.i - p.start + 1} }
+
+func (p *jsonParser) fail(format string, args ...any) error {
+	return errorAt(p.pos(), format, args...)
+}
+
+// peek gives the next byte, 0 at the end (checkText refused NUL).
+func (p *jsonParser) peek() byte {
+	if p.i < len(p.data) {
+		return p.data[p.i]
+	}
+	return 0
+}
+
+func (p *jsonParser) space() {
+	for {
+		switch p.peek() {
+		case '\n':
+			p.i++
+			p.line, p.start = p.line+1, p.i
+		case ' ', '\t', '\r':
+			p.i++
+		default:
+			return
+		}
+	}
+}
+
+// unexpected names what stands where something else should.
+func (p *jsonParser) unexpected(wanted string) error {
+	if p.i >= len(p.data) {
+		return p.fail("the file ends where %s should be", wanted)
+	}
+	r, _ := utf8.DecodeRune(p.data[p.i:])
+	return p.fail("%q where %s should be", r, wanted)
+}
+
+func (p *jsonParser) value(depth int) (node, error) {
+	p.space()
+	n := node{pos: p.pos()}
+	if depth > maxDepth {
+		return n, p.fail("nested deeper than %d levels", maxDepth)
+	}
+	var err error
+	switch c := p.peek(); {
+	case c == '{':
+		n.kind = mapNode
+		n.keys, err = p.object(depth)
+	case c == '[':
+		n.kind = listNode
+		n.items, err = p.array(depth)
+	case c == '"':
+		n.kind = stringNode
+		n.text, err = p.string()
+	case c == '-' || '0' <= c && c <= '9':
+		err = p.number(&n)
+	case p.word("true"):
+		n.kind, n.truth = boolNode, true
+	case p.word("false"):
+		n.kind = boolNode
+	case p.word("null"):
+	default:
+		return n, p.unexpected("a value")
+	}
+	return n, err
+}
+
+func (p *jsonParser) word(w string) bool {
+	if len(p.data)-p.i < len(w) || string(p.data[p.i:p.i+len(w)]) != w {
+		return false
+	}
+	p.i += len(w)
+	return true
+}
+
+func (p *jsonParser) object(depth int) ([]field, error) {
+	var fields []field
+	p.i++
+	for p.space(); p.peek() != '}'; {
+		at := p.pos()
+		if p.peek() != '"' {
+			return nil, p.unexpected("a key")
+		}
+		name, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		for i := range fields {
+			if fields[i].name == name {
+				return nil, errorAt(at, "key %q is there twice", name)
+			}
+		}
+		if p.space(); p.peek() != ':' {
+			return nil, p.unexpected(`":"`)
+		}
+		p.i++
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, field{name, at, v})
+		if more, err := p.comma('}'); err != nil {
+			return nil, err
+		} else if !more {
+			break
+		}
+	}
+	p.i++
+	return fields, nil
+}
+
+func (p *jsonParser) array(depth int) ([]node, error) {
+	var items []node
+	p.i++
+	for p.space(); p.peek() != ']'; {
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+		if more, err := p.comma(']'); err != nil {
+			return nil, err
+		} else if !more {
+			break
+		}
+	}
+	p.i++
+	return items, nil
+}
+
+// comma reads what follows an element: a comma, with another element after it,
+// or the closing bracket, which it leaves.
+func (p *jsonParser) comma(closing byte) (more bool, err error) {
+	switch p.space(); p.peek() {
+	case closing:
+		return false, nil
+	case ',':
+		p.i++
+		if p.space(); p.peek() == closing {
+			return false, p.unexpected("another element")
+		}
+		return true, nil
+	}
+	return false, p.unexpected(`"," or "` + string(closing) + `"`)
+}
+
+func (p *jsonParser) number(n *node) error {
+	from := p.i
+	digits := func() bool {
+		first := p.i
+		for c := p.peek(); '0' <= c && c <= '9'; c = p.peek() {
+			p.i++
+		}
+		return p.i > first
+	}
+	n.kind = intNode
+	if p.peek() == '-' {
+		p.i++
+	}
+	if p.peek() == '0' {
+		p.i++
+	} else if !digits() {
+		return p.unexpected("a digit")
+	}
+	if p.peek() == '.' {
+		n.kind = floatNode
+		if p.i++; !digits() {
+			return p.unexpected("a digit")
+		}
+	}
+	if c := p.peek(); c == 'e' || c == 'E' {
+		n.kind = floatNode
+		p.i++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.i++
+		}
+		if !digits() {
+			return p.unexpected("a digit")
+		}
+	}
+	n.text = string(p.data[from:p.i])
+	if n.kind == intNode {
+		var err error
+		if n.number, err = strconv.ParseInt(n.text, 10, 64); err != nil {
+			return errorAt(n.pos, "number %s is out of range", n.text)
+		}
+	}
+	return nil
+}
+
+func (p *jsonParser) string() (string, error) {
+	var b []byte
+	at := p.pos()
+	for p.i++; ; {
+		switch c := p.peek(); {
+		case p.i >= len(p.data) || c == '\n':
+			return "", errorAt(at, "string without an end")
+		case c == '"':
+			p.i++
+			return string(b), nil
+		case c == '\t', c == '\r':
+			return "", p.fail("control character %#02x in a string", c)
+		case c == '\\':
+			var err error
+			if b, err = p.escape(b); err != nil {
+				return "", err
+			}
+		default:
+			b = append(b, c)
+			p.i++
+		}
+	}
+}
+
+func (p *jsonParser) escape(b []byte) ([]byte, error) {
+	at := p.pos()
+	p.i++
+	c := p.peek()
+	p.i++
+	switch c {
+	case '"', '\\', '/':
+		return append(b, c), nil
+	case 'n':
+		return append(b, '\n'), nil
+	case 't':
+		return append(b, '\t'), nil
+	case 'r':
+		return append(b, '\r'), nil
+	case 'b':
+		return append(b, '\b'), nil
+	case 'f':
+		return append(b, '\f'), nil
+	case 'u':
+		r, ok := p.hex4()
+		if ok && utf16.IsSurrogate(r) {
+			var low rune
+			if ok = p.word(`\u`); ok {
+				low, ok = p.hex4()
+			}
+			r = utf16.DecodeRune(r, low)
+			ok = ok && r != utf8.RuneError
+		}
+		if !ok {
+			return nil, errorAt(at, "bad unicode escape")
+		}
+		return utf8.AppendRune(b, r), nil
+	}
+	return nil, errorAt(at, "unknown escape")
+}
+
+func (p *jsonParser) hex4() (rune, bool) {
+	if len(p.data)-p.i < 4 {
+		return 0, false
+	}
+	var r rune
+	for _, c := range p.data[p.i : p.i+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	p.i += 4
+	return r, true
+}

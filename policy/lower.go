@@ -1,0 +1,286 @@
+package policy
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// right is one entry about to be lowered.
+type right struct {
+	*lowering
+	capability *Capability
+	entry      *Entry
+	user       bool // the user granted it by name
+}
+
+func (r *right) origin() profiles.Origin {
+	return profiles.Origin{Source: r.entry.source(), Capability: r.capability.Name, Reason: r.capability.About}
+}
+
+// lower adds what the entry allows to p. This is the meaning of every
+// capability to the operating system.
+func (r *right) lower(p *profiles.Profile) {
+	const change = profiles.Write | profiles.Create
+	switch r.capability.means {
+	case readFiles, readSource:
+		r.files(p, profiles.Read)
+	case writeFiles, writeSource:
+		r.files(p, change)
+		if r.allows("modes", "any") {
+			p.Process.AnyMode, p.Process.Origin = true, r.origin()
+		}
+	case deleteFiles, deleteSource:
+		r.files(p, profiles.Delete)
+	case executeSource:
+		r.files(p, profiles.Read|profiles.Execute)
+		if r.place.Skill != "" && !r.entry.Constraints.Scoped {
+			r.path(p, r.place.Skill, profiles.Read|profiles.Execute)
+		}
+		p.Process.Create, p.Process.ExecuteOwn, p.Process.Origin = true, true, r.origin()
+	case createProcesses:
+		p.Process.Create, p.Process.Origin = true, r.origin()
+	case queryProcesses:
+		p.Process.Query, p.Process.Origin = true, r.origin()
+
+	case readCommits:
+		for _, dir := range r.repository() {
+			r.path(p, dir, profiles.Read)
+		}
+	case createCommits:
+		// Git replaces the index and refs by renaming over them and packs
+		// what is loose, so this needs the right to delete.
+		for _, dir := range r.repository() {
+			r.path(p, dir, profiles.Read|change|profiles.Delete)
+		}
+	case pushCommits:
+		for _, dir := range r.repository() {
+			r.path(p, dir, profiles.Read)
+		}
+		for _, remote := range r.remotes() {
+			r.reach(p, remote, nil, profiles.TCP, false)
+		}
+
+	case fetchWeb:
+		r.hosts(p, web, profiles.TCP, true)
+	case postWeb, callHosts:
+		r.hosts(p, web, profiles.TCP, false)
+	case runClient:
+		if r.user && !r.entry.Constraints.Scoped {
+			p.Network.Mode, p.Network.Origin = profiles.NetHost, r.origin()
+			return
+		}
+		ports := []profiles.PortRange{profiles.AnyPort}
+		if !r.entry.Constraints.Scoped {
+			ports = web
+		}
+		r.hosts(p, ports, profiles.TCP|profiles.UDP, false)
+	case installPackages:
+		groups := values(r.entry.Constraints.Scope)
+		if !r.entry.Constraints.Scoped {
+			groups = profiles.HostGroups()
+		}
+		for _, g := range groups {
+			rules, _ := profiles.HostGroup(g)
+			for _, rule := range rules {
+				rule.Origin = r.origin()
+				p.Network.Mode = profiles.NetHosts
+				p.Network.Hosts = append(p.Network.Hosts, rule)
+			}
+		}
+
+	case passVariables:
+		r.variables(p)
+	case readSecrets:
+		r.secrets(p, profiles.Read)
+	case writeSecrets:
+		r.secrets(p, change)
+	case deleteSecrets:
+		r.secrets(p, profiles.Delete)
+
+	case readProfileFiles:
+		r.named(p, shellProfiles, profiles.Read)
+	case writeProfileFiles:
+		r.named(p, shellProfiles, profiles.Read|change)
+	case readJobs:
+		r.named(p, r.jobs(), profiles.Read)
+	case createJobs:
+		r.named(p, r.jobs(), profiles.Read|change)
+	case deleteJobs:
+		r.named(p, r.jobs(), profiles.Read|profiles.Delete)
+
+	case cameraDevice:
+		r.devices(p, "video", "media")
+	case microphoneDevice:
+		r.devices(p, "snd")
+	case inputDevice:
+		r.devices(p, "input")
+	case containerSocket:
+		// The socket is root on this machine: a manifest cannot have it.
+		if r.user {
+			r.sockets(p, r.runtimes())
+		}
+	case displaySocket:
+		// A display shows every window and takes every key.
+		if r.user {
+			r.display(p)
+		}
+	}
+}
+
+// allows says whether an argument of the entry includes a value.
+func (r *right) allows(argument, value string) bool {
+	for _, v := range r.entry.Constraints.argument(argument) {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// demands reports the constraints that hold at an agent's hook and for the
+// typed command, but that no kernel sees.
+func (r *right) demands(p *profiles.Profile) {
+	c := &r.entry.Constraints
+	demand := func(name, format string, args ...any) {
+		p.Demands = append(p.Demands, profiles.Demand{Name: name, Detail: r.capability.Name + ": " + fmt.Sprintf(format, args...), Origin: r.origin()})
+	}
+	for _, d := range c.DeniedCommands {
+		demand("constraint.denied_command_patterns", "commands of child processes are not matched against %q", d.Text)
+	}
+	// A specifier such as Bash(git:*) speaks of the agent's tool, which the
+	// hook checks; for the kernel it is a line of the receipt.
+	for _, a := range c.AllowedCommands {
+		demand("hook.allowed_commands", "only the typed command is held to %q, not its children", a.Value)
+	}
+	for _, a := range c.Arguments {
+		if a.Name != "names" && a.Name != "modes" {
+			demand("constraint.arguments", "argument %q is not visible to the kernel", a.Name)
+		}
+	}
+	if c.Rate.Max > 0 {
+		demand("constraint.rate_limit", "at most %d uses", c.Rate.Max)
+	}
+	if (c.Rate.MaxBytes > 0 || c.Rate.MaxConnections > 0) && !networked(r.capability) {
+		demand("constraint.rate_limit", "bytes and connections are counted on the network only")
+	}
+}
+
+// files grants access in the entry's scope.
+func (r *right) files(p *profiles.Profile, access profiles.Access) {
+	inside := r.entry.inWorkspace(r.capability) && !r.user
+	if !r.entry.Constraints.Scoped {
+		switch {
+		case r.entry.inWorkspace(r.capability):
+			if r.place.Workspace != "" {
+				r.path(p, r.place.Workspace, access)
+			}
+		default:
+			r.path(p, "/", access)
+		}
+		return
+	}
+	for _, t := range r.entry.Constraints.Scope {
+		for _, name := range r.expand(t.Value) {
+			relative := !strings.HasPrefix(t.Value, "/") && !strings.HasPrefix(t.Value, "~")
+			// A link in the workspace does not carry a relative scope out.
+			if (inside || relative && !r.user) && !within(r.place.Workspace, name) && !(r.capability.means == executeSource && within(r.place.Skill, name)) {
+				continue
+			}
+			r.path(p, name, access)
+			if r.user {
+				r.excepts = append(r.excepts, exception{name, access, true})
+			}
+		}
+	}
+}
+
+// path grants access to a resolved path, to all beneath if it is a directory
+// or not there yet.
+func (r *right) path(p *profiles.Profile, name string, access profiles.Access) {
+	info, err := fs.Stat(r.host.FS, fsName(name))
+	p.Paths = append(p.Paths, profiles.PathRule{Path: name, Tree: err != nil || info.IsDir(), Access: access, Origin: r.origin()})
+}
+
+func fsName(name string) string {
+	if name == "/" {
+		return "."
+	}
+	return strings.TrimPrefix(name, "/")
+}
+
+// expand resolves one scope item. Patterns give what matches them now: a name
+// that does not exist yet is not granted.
+func (r *right) expand(scope string) []string {
+	s, ok := r.place.path(scope)
+	if !ok {
+		return nil
+	}
+	root, err := r.host.ResolvePrefix(s.root)
+	if err != nil {
+		return nil
+	}
+	if s.glob == "" {
+		return []string{root}
+	}
+	var found []string
+	budget := 10000 // names looked at
+	var walk func(dir string, pattern []string)
+	walk = func(dir string, pattern []string) {
+		entries, _ := fs.ReadDir(r.host.FS, fsName(dir))
+		for _, e := range entries {
+			if budget--; budget < 0 {
+				return
+			}
+			name := path.Join(dir, e.Name())
+			if matchPath(pattern, []string{e.Name()}) {
+				if resolved, err := r.host.Resolve(name); err == nil && within(root, resolved) {
+					found = append(found, resolved)
+				}
+			} else if e.IsDir() {
+				if pattern[0] == "**" {
+					walk(name, pattern)
+				} else if len(pattern) > 1 && matchPath(pattern[:1], []string{e.Name()}) {
+					walk(name, pattern[1:])
+				}
+			}
+		}
+	}
+	walk(root, strings.Split(s.glob, "/"))
+	return found
+}
+
+// denyPatterns turns a refused entry's patterns into denials by pattern, which
+// also cover what appears later. They may cover more than the pattern says:
+// the same name deeper down.
+func (r *right) denyPatterns(e *Entry) []profiles.Denial {
+	access := map[meaning]profiles.Access{
+		readFiles: profiles.Read, readSource: profiles.Read,
+		writeFiles: profiles.Write | profiles.Create, writeSource: profiles.Write | profiles.Create,
+		deleteFiles: profiles.Delete, deleteSource: profiles.Delete,
+		executeSource: profiles.Execute,
+	}[r.capability.means]
+	if access == 0 {
+		return nil
+	}
+	var denials []profiles.Denial
+	for _, t := range e.Constraints.Scope {
+		s, ok := r.place.path(t.Value)
+		if !ok || s.glob == "" {
+			continue
+		}
+		root, err := r.host.ResolvePrefix(s.root)
+		if err != nil {
+			root = s.root
+		}
+		match := s.glob
+		if i := strings.LastIndex(match, "**/"); i >= 0 {
+			match = match[i+len("**/"):]
+		}
+		denials = append(denials, profiles.Denial{Path: root, Match: match, Access: access, Origin: r.origin()})
+	}
+	return denials
+}

@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// web are the ports of http and https.
+var web = []profiles.PortRange{{First: 80, Last: 80}, {First: 443, Last: 443}}
+
+// hosts grants the hosts of the entry's scope; without a scope those that the
+// skill's own files name; without those any public address on the web's ports,
+// which the user was asked about (see Set.settle).
+func (r *right) hosts(p *profiles.Profile, ports []profiles.PortRange, protocols profiles.Protocol, readOnly bool) {
+	scope := values(r.entry.Constraints.Scope)
+	if !r.entry.Constraints.Scoped {
+		ports = web
+		if scope = r.set.Hosts; len(scope) == 0 {
+			scope = []string{"*"}
+		}
+	}
+	for _, s := range scope {
+		r.reach(p, s, ports, protocols, readOnly)
+	}
+}
+
+// reach grants one host; ports are used where s names none. What is no host,
+// such as the name of a service, reaches nothing.
+func (r *right) reach(p *profiles.Profile, s string, ports []profiles.PortRange, protocols profiles.Protocol, readOnly bool) {
+	host, named, fault := ParseHost(s)
+	if fault != "" || host == "" {
+		return
+	}
+	if named != nil {
+		ports = named
+	}
+	p.Network.Mode, p.Network.Origin = profiles.NetHosts, r.origin()
+	p.Network.Hosts = append(p.Network.Hosts, profiles.HostRule{
+		Host: host, Ports: ports, Protocols: protocols, ReadOnly: readOnly,
+		// Only a name can be private without being an address of its own.
+		Private:        !public(host) && strings.ContainsAny(host, "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(host, ":"),
+		MaxBytes:       r.entry.Constraints.Rate.MaxBytes,
+		MaxConnections: r.entry.Constraints.Rate.MaxConnections,
+		Origin:         r.origin(),
+	})
+}
+
+// hostRule is a rule for matching names only.
+func hostRule(host string) *profiles.HostRule { return &profiles.HostRule{Host: host} }
+
+// repository gives the resolved git directories of the workspace: ".git", or
+// for a linked worktree the two that its file names. A worktree's file is
+// believed only if the directory points back, since anyone who can write the
+// workspace can write the file.
+func (r *right) repository() []string {
+	if r.place.Workspace == "" {
+		return nil
+	}
+	dot, err := r.host.Resolve(r.place.Workspace + "/.git")
+	if err != nil {
+		return nil
+	}
+	info, err := fs.Stat(r.host.FS, fsName(dot))
+	switch {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		if !within(r.place.Workspace, dot) {
+			return nil
+		}
+		return []string{dot}
+	}
+	target, ok := strings.CutPrefix(r.line(dot), "gitdir: ")
+	if !ok {
+		return nil
+	}
+	dir, err := r.host.Resolve(absolute(r.place.Workspace, target))
+	if err != nil {
+		return nil
+	}
+	back, err := r.host.Resolve(absolute(dir, r.line(dir+"/gitdir")))
+	if err != nil || back != dot {
+		return nil
+	}
+	dirs := []string{dir}
+	if common := r.line(dir + "/commondir"); common != "" {
+		if c, err := r.host.Resolve(absolute(dir, common)); err == nil && within(c, dir) {
+			dirs = append(dirs, c)
+		}
+	}
+	return dirs
+}
+
+// line reads the first line of a small file; "" if there is none.
+func (r *right) line(name string) string {
+	b, err := fs.ReadFile(r.host.FS, fsName(name))
+	if err != nil || len(b) > 4096 {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(first)
+}
+
+func absolute(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// remotes gives the hosts that the repository's configuration pushes to, each
+// with its port.
+func (r *right) remotes() []string {
+	dirs := r.repository()
+	if len(dirs) == 0 {
+		return nil
+	}
+	b, err := fs.ReadFile(r.host.FS, fsName(dirs[len(dirs)-1]+"/config"))
+	if err != nil || len(b) > 1<<20 {
+		return nil
+	}
+	var hosts []string
+	remote := false
+	for _, line := range strings.Split(string(b), "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			remote = strings.HasPrefix(line, `[remote "`)
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if !remote || !ok || key != "url" && key != "pushurl" {
+			continue
+		}
+		if h := remoteHost(strings.Trim(strings.TrimSpace(value), `"`)); h != "" {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// remoteHost gives host:port of a git URL (git-clone(1), GIT URLS); "" for
+// local ones.
+func remoteHost(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		// user@host:path
+		host, _, ok := strings.Cut(url, ":")
+		if !ok || strings.Contains(host, "/") {
+			return ""
+		}
+		return host[strings.LastIndexByte(host, '@')+1:] + ":22"
+	}
+	port, known := map[string]string{"https": "443", "http": "80", "ssh": "22", "git+ssh": "22", "git": "9418"}[scheme]
+	if !known {
+		return ""
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		return host
+	}
+	return host + ":" + port
+}

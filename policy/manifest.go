@@ -1,0 +1,526 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ManifestNames are the files of a skill that may hold its manifest, strongest
+// first; the header of SKILL.md (or skill.md) comes after them.
+var manifestNames = [...]string{"skillguard-manifest.json", "manifest.json", ".skillguard.json", "skillrun.toml"}
+
+// ManifestNames lists the files of a skill directory that may hold its
+// manifest, strongest first. SKILL.md comes after them; see [ParseHeader].
+func ManifestNames() []string { return append([]string(nil), manifestNames[:]...) }
+
+// ParseManifest reads a manifest in the form that the name of its file says:
+// TOML for .toml, JSON otherwise. file is used in messages and Origins. Any
+// fault is an [*Error] with its place.
+func ParseManifest(file string, data []byte) (*Document, error) {
+	if path.Ext(file) == ".toml" {
+		return nil, errorAt(Pos{File: file}, "manifests in TOML are not read yet")
+	}
+	n, err := parseJSON(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return decodeDocument(&n, JSON)
+}
+
+// decodeDocument gives a parsed manifest its meaning, in all forms the same.
+func decodeDocument(n *node, form Form) (*Document, error) {
+	d := &Document{File: n.pos.File, Form: form}
+	known := []string{"$schema", "skill_metadata", "permissions", "description", "session_defaults"}
+	if form == TOML {
+		known = append(known, "limits", "environment", "toolchains")
+	}
+	if err := n.table("the manifest", known...); err != nil {
+		return nil, err
+	}
+	for i := range n.keys {
+		var err error
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "$schema", "description":
+			_, err = v.prose()
+		case "skill_metadata":
+			d.Skill, err = decodeMetadata(v)
+		case "permissions":
+			d.Entries, err = decodeEntries(v)
+		case "session_defaults":
+			if err = v.table("session_defaults", "permissions"); err == nil {
+				if p := v.get("permissions"); p != nil {
+					d.Entries, err = decodeEntries(p)
+				}
+			}
+		case "limits":
+			d.Limits, err = decodeLimits(v)
+		case "environment":
+			d.Environment, err = decodeEnvironment(v)
+		case "toolchains":
+			d.Toolchains, err = v.list()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case n.get("permissions") != nil && n.get("session_defaults") != nil:
+		return nil, errorAt(n.get("session_defaults").pos, "a manifest has permissions or session_defaults, not both")
+	case n.get("permissions") == nil && n.get("session_defaults") == nil:
+		return nil, errorAt(n.pos, "the manifest has no permissions (an empty list grants nothing)")
+	}
+	source := "session-default"
+	if n.get("permissions") != nil && d.Skill.Name != "" {
+		source = "skill:" + d.Skill.Name
+	}
+	for i := range d.Entries {
+		if d.Entries[i].Source == "" {
+			d.Entries[i].Source = source
+		}
+	}
+	return d, nil
+}
+
+func decodeMetadata(n *node) (m Metadata, err error) {
+	m.Pos = n.pos
+	if err = n.table("skill_metadata", "name", "version", "description", "trust_tier"); err != nil {
+		return m, err
+	}
+	for i := range n.keys {
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "name":
+			m.Name, err = v.str()
+		case "version":
+			m.Version, err = v.str()
+		case "description":
+			m.Description, err = v.prose()
+		case "trust_tier":
+			if v.kind != intNode || v.number < 1 || v.number > 4 {
+				return m, errorAt(v.pos, "trust_tier is 1, 2, 3 or 4")
+			}
+			m.Tier, m.HasTier = BuiltIn-Tier(v.number-1), true
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	if m.Name == "" {
+		return m, errorAt(n.pos, "skill_metadata has no name")
+	}
+	return m, nil
+}
+
+func decodeEntries(n *node) ([]Entry, error) {
+	if err := n.is(listNode, "permissions"); err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(n.items))
+	for i := range n.items {
+		var err error
+		if entries[i], err = decodeEntry(&n.items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+func decodeEntry(n *node) (e Entry, err error) {
+	e.Pos = n.pos
+	if err = n.table("a permission", "capability", "effect", "priority", "constraints", "fallback_msg", "source", "granted_at", "expires_at"); err != nil {
+		return e, err
+	}
+	if n.get("capability") == nil {
+		return e, errorAt(n.pos, "a permission has no capability")
+	}
+	effect := false
+	for i := range n.keys {
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "capability":
+			if e.Capability, err = v.str(); err == nil && len(Expand(e.Capability)) == 0 {
+				err = unknownCapability(v.pos, e.Capability)
+			}
+		case "effect":
+			effect = true
+			e.Effect, err = decodeEffect(v)
+		case "priority":
+			if err = v.is(intNode, "priority"); err == nil {
+				e.Priority = int(v.number)
+				if v.number != int64(int32(v.number)) {
+					err = errorAt(v.pos, "priority %d is out of range", v.number)
+				}
+			}
+		case "constraints":
+			e.Constraints, err = decodeConstraints(v)
+		case "fallback_msg":
+			e.Message, err = v.prose()
+		case "source":
+			e.Source, err = v.str()
+		case "granted_at":
+			e.Granted, err = v.time()
+		case "expires_at":
+			e.Expires, err = v.time()
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+	if !effect {
+		e.Implied, e.Effect = true, defaultEffect(e.Capability)
+	}
+	return e, nil
+}
+
+// defaultEffect is the strictest default among the capabilities of a pattern.
+func defaultEffect(pattern string) Effect {
+	effect := Allow
+	for _, c := range Expand(pattern) {
+		effect = min(effect, c.Level.Default())
+	}
+	return effect
+}
+
+func unknownCapability(pos Pos, name string) error {
+	names := make([]string, len(taxonomy))
+	for i := range taxonomy {
+		names[i] = taxonomy[i].Name
+	}
+	if s := nearest(name, names); s != "" {
+		return errorAt(pos, "unknown capability %q (did you mean %q?)", name, s)
+	}
+	return errorAt(pos, "unknown capability %q", name)
+}
+
+func decodeEffect(n *node) (Effect, error) {
+	s, err := n.str()
+	if err != nil {
+		return Deny, err
+	}
+	for i, w := range effectWords {
+		if s == w {
+			return Effect(i), nil
+		}
+	}
+	return Deny, errorAt(n.pos, "unknown effect %q: not allow, confirm or deny", s)
+}
+
+func decodeConstraints(n *node) (c Constraints, err error) {
+	if err = n.table("constraints", "workspace_only", "denied_command_patterns", "arguments", "resource_scope", "time_window", "rate_limit"); err != nil {
+		return c, err
+	}
+	for i := range n.keys {
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "workspace_only":
+			if err = v.is(boolNode, "workspace_only"); err == nil {
+				c.WorkspaceOnly = No
+				if v.truth {
+					c.WorkspaceOnly = Yes
+				}
+			}
+		case "denied_command_patterns":
+			c.DeniedCommands, err = decodePatterns(v)
+		case "arguments":
+			c.Arguments, err = decodeArguments(v)
+		case "resource_scope":
+			c.Scoped = true
+			c.Scope, err = v.list()
+		case "time_window":
+			c.Window, err = decodeWindow(v)
+		case "rate_limit":
+			c.Rate, err = decodeRate(v)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func decodePatterns(n *node) ([]Pattern, error) {
+	texts, err := n.list()
+	if err != nil {
+		return nil, err
+	}
+	patterns := make([]Pattern, len(texts))
+	for i, t := range texts {
+		re, err := regexp.Compile(t.Value)
+		if err != nil {
+			return nil, errorAt(t.Pos, "pattern %q: %s", t.Value, patternFault(t.Value, err))
+		}
+		patterns[i] = Pattern{t.Value, re, t.Pos}
+	}
+	return patterns, nil
+}
+
+// pcreOnly lists what manifests use from PCRE that a pattern without
+// backtracking cannot express.
+var pcreOnly = [...]struct{ mark, name string }{
+	{"(?=", "lookahead"}, {"(?!", "lookahead"}, {"(?<=", "lookbehind"}, {"(?<!", "lookbehind"},
+	{"(?>", "an atomic group"}, {"(?R)", "recursion"}, {"(?(", "a condition"},
+	{"*+", "a possessive quantifier"}, {"++", "a possessive quantifier"}, {"?+", "a possessive quantifier"},
+}
+
+func patternFault(pattern string, err error) string {
+	for _, p := range pcreOnly {
+		if strings.Contains(pattern, p.mark) {
+			return p.name + " of PCRE cannot be honoured"
+		}
+	}
+	for i := 0; i+1 < len(pattern); i++ {
+		if pattern[i] == '\\' {
+			if i++; '1' <= pattern[i] && pattern[i] <= '9' {
+				return "a back reference of PCRE cannot be honoured"
+			}
+		}
+	}
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+func decodeArguments(n *node) ([]Argument, error) {
+	if err := n.is(mapNode, "arguments"); err != nil {
+		return nil, err
+	}
+	var args []Argument
+	for i := range n.keys {
+		v := &n.keys[i].node
+		a := Argument{Name: n.keys[i].name, Pos: n.keys[i].pos}
+		if err := plain(a.Name, a.Pos); err != nil {
+			return nil, err
+		}
+		items := []node{*v}
+		if v.kind == listNode {
+			items = v.items
+		}
+		for _, item := range items {
+			switch item.kind {
+			case stringNode:
+				if err := plain(item.text, item.pos); err != nil {
+					return nil, err
+				}
+				a.Values = append(a.Values, item.text)
+			case intNode, floatNode:
+				a.Values = append(a.Values, item.text)
+			case boolNode:
+				a.Values = append(a.Values, strconv.FormatBool(item.truth))
+			default:
+				return nil, errorAt(item.pos, "argument %q: %s where a string, number, truth value or list of them should be", a.Name, item.kind)
+			}
+		}
+		args = append(args, a)
+	}
+	return args, nil
+}
+
+var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+func decodeWindow(n *node) (w Window, err error) {
+	w.Pos = n.pos
+	if err = n.table("time_window", "start", "end", "days", "timezone"); err != nil {
+		return w, err
+	}
+	if n.get("start") == nil != (n.get("end") == nil) {
+		return w, errorAt(n.pos, "time_window has only one of start and end")
+	}
+	for i := range n.keys {
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "start":
+			w.From, err = v.clock()
+		case "end":
+			w.To, err = v.clock()
+		case "days":
+			var days []Text
+			if days, err = v.list(); err != nil {
+				return w, err
+			}
+			if len(days) == 0 {
+				return w, errorAt(v.pos, "days is empty: the entry would never apply")
+			}
+			for _, d := range days {
+				day := -1
+				for j, name := range weekdays {
+					if strings.EqualFold(d.Value, name) {
+						day = j
+					}
+				}
+				if day < 0 {
+					return w, errorAt(d.Pos, "unknown day %q: not mon, tue, wed, thu, fri, sat or sun", d.Value)
+				}
+				w.Days = append(w.Days, time.Weekday(day))
+			}
+		case "timezone":
+			w.Zone, err = v.zone()
+		}
+		if err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func decodeRate(n *node) (r Rate, err error) {
+	r.Pos = n.pos
+	if err = n.table("rate_limit", "max", "per", "max_bytes", "max_connections"); err != nil {
+		return r, err
+	}
+	if n.get("per") != nil && n.get("max") == nil || len(n.keys) == 0 {
+		return r, errorAt(n.pos, "rate_limit has no max")
+	}
+	for i := range n.keys {
+		switch v := &n.keys[i].node; n.keys[i].name {
+		case "max":
+			r.Max, err = v.positive("max")
+		case "max_bytes":
+			r.MaxBytes, err = v.size("max_bytes")
+		case "max_connections":
+			r.MaxConnections, err = v.positive("max_connections")
+		case "per":
+			var s string
+			if s, err = v.str(); err != nil {
+				return r, err
+			}
+			switch s {
+			case "second":
+				r.Per = time.Second
+			case "minute":
+				r.Per = time.Minute
+			case "hour":
+				r.Per = time.Hour
+			case "day":
+				r.Per = 24 * time.Hour
+			case "session":
+			default:
+				return r, errorAt(v.pos, "unknown period %q: not second, minute, hour, day or session", s)
+			}
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// table says that n is a table with no keys but the known ones.
+func (n *node) table(what string, known ...string) error {
+	if err := n.is(mapNode, what); err != nil {
+		return err
+	}
+next:
+	for i := range n.keys {
+		for _, k := range known {
+			if n.keys[i].name == k {
+				continue next
+			}
+		}
+		if s := nearest(n.keys[i].name, known); s != "" {
+			return errorAt(n.keys[i].pos, "unknown key %q in %s (did you mean %q?)", n.keys[i].name, what, s)
+		}
+		return errorAt(n.keys[i].pos, "unknown key %q in %s", n.keys[i].name, what)
+	}
+	return nil
+}
+
+func (n *node) is(k kind, what string) error {
+	if n.kind != k {
+		return errorAt(n.pos, "%s is %s, not %s", what, k, n.kind)
+	}
+	return nil
+}
+
+// str is a string of one line, not empty.
+func (n *node) str() (string, error) {
+	if err := n.is(stringNode, "this"); err != nil {
+		return "", err
+	}
+	if n.text == "" {
+		return "", errorAt(n.pos, "empty string")
+	}
+	return n.text, plain(n.text, n.pos)
+}
+
+// prose is a string that may have several lines, or be empty.
+func (n *node) prose() (string, error) {
+	if err := n.is(stringNode, "this"); err != nil {
+		return "", err
+	}
+	return n.text, plain(strings.NewReplacer("\n", "", "\t", "").Replace(n.text), n.pos)
+}
+
+// plain refuses control characters, which reach strings through escapes.
+func plain(s string, pos Pos) error {
+	for _, r := range s {
+		if r < 0x20 || 0x7f <= r && r < 0xa0 || r == utf8.RuneError {
+			return errorAt(pos, "control character %#02x in a string", r)
+		}
+	}
+	return nil
+}
+
+func (n *node) list() ([]Text, error) {
+	if err := n.is(listNode, "this"); err != nil {
+		return nil, err
+	}
+	texts := make([]Text, len(n.items))
+	for i := range n.items {
+		s, err := n.items[i].str()
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = Text{s, n.items[i].pos}
+	}
+	return texts, nil
+}
+
+func (n *node) positive(what string) (int64, error) {
+	if err := n.is(intNode, what); err != nil {
+		return 0, err
+	}
+	if n.number <= 0 {
+		return 0, errorAt(n.pos, "%s is %d: not positive", what, n.number)
+	}
+	return n.number, nil
+}
+
+func (n *node) time() (time.Time, error) {
+	s, err := n.str()
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, errorAt(n.pos, "%q is not a time like 2026-01-31T12:00:00Z", s)
+	}
+	return t.UTC(), nil
+}
+
+// clock is a time of day: "09:30", or "24:00" for its end.
+func (n *node) clock() (time.Duration, error) {
+	s, err := n.str()
+	if err != nil {
+		return 0, err
+	}
+	if s == "24:00" {
+		return 24 * time.Hour, nil
+	}
+	t, err := time.Parse("15:04", s)
+	if err != nil || len(s) != len("15:04") {
+		return 0, errorAt(n.pos, "%q is not a time of day like 09:30", s)
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+}
+
+// zone is "UTC" or an offset: named zones differ with each machine's data.
+func (n *node) zone() (*time.Location, error) {
+	s, err := n.str()
+	if err != nil || s == "UTC" {
+		return time.UTC, err
+	}
+	t, err := time.Parse("-07:00", s)
+	if err != nil {
+		return nil, errorAt(n.pos, `timezone %q is neither "UTC" nor an offset like "+02:00"`, s)
+	}
+	_, offset := t.Zone()
+	return time.FixedZone(s, offset), nil
+}

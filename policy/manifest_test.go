@@ -1,0 +1,122 @@
+package policy_test
+
+import (
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// machine is a small made-up computer.
+func machine() *profiles.Host {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }
+	program := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o755} }
+	return &profiles.Host{
+		OS: "linux", Home: "/home/u", User: "u", UID: 1000, CaseSensitive: true,
+		Env: map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/u"},
+		FS: fstest.MapFS{
+			"usr/bin/python3":           program("\x7fELF"),
+			"usr/bin/env":               program("\x7fELF"),
+			"usr/bin/bash":              program("\x7fELF"),
+			"home/u/.ssh/id_rsa":        file("key"),
+			"home/u/.ssh/known_hosts":   file("hosts"),
+			"home/u/.bashrc":            file("rc"),
+			"home/u/data/a.csv":         file("1,2"),
+			"w/in.csv":                  file("1,2"),
+			"w/run.py":                  program("#!/usr/bin/env python3\n"),
+			"w/src/a.go":                file("package a"),
+			"w/.git/config":             file("[remote \"origin\"]\n\turl = git@git.example.org:x/y.git\n"),
+			"w/.git/hooks/pre-commit":   program("#!/bin/sh\n"),
+			"w/.env":                    file("TOKEN=1"),
+			"skills/pdf/SKILL.md":       file("---\nname: pdf\n---\n"),
+			"skills/pdf/scripts/run.py": program("#!/usr/bin/env python3\n"),
+		},
+	}
+}
+
+func inputs(command ...string) policy.Inputs {
+	return policy.Inputs{Workspace: "/w", Skill: "/skills/pdf", Cwd: "/w", Command: command, Now: noon}
+}
+
+func parse(t testing.TB, file, text string) *policy.Document {
+	t.Helper()
+	d, err := policy.ParseManifest(file, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func compose(t testing.TB, in policy.Input) *policy.Set {
+	t.Helper()
+	s, _, err := policy.Compose(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func lower(t testing.TB, s *policy.Set, in policy.Inputs) *profiles.Profile {
+	t.Helper()
+	p, err := s.Profile(machine(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestManifestToProfile(t *testing.T) {
+	d := parse(t, "skillguard-manifest.json", `{
+  "skill_metadata": {"name": "pdf", "version": "1.0", "trust_tier": 2},
+  "permissions": [
+    {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
+    {"capability": "filesystem.write", "effect": "allow", "constraints": {"resource_scope": ["out"]}},
+    {"capability": "web.fetch", "effect": "allow", "constraints": {"resource_scope": ["https://api.example.com/v1"]}},
+    {"capability": "env_var.read", "effect": "allow", "constraints": {"arguments": {"names": ["EDITOR"]}}},
+    {"capability": "shell.execute", "effect": "confirm", "fallback_msg": "runs pdftk"}
+  ]
+}`)
+	set := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk})
+	questions := set.Pending()
+	if len(questions) != 1 || questions[0].Entry.Capability != "shell.execute" {
+		t.Fatalf("pending: %+v", questions)
+	}
+	before := lower(t, set, inputs("python3", "run.py"))
+	if before.Process.Create {
+		t.Error("children are allowed before the question is answered")
+	}
+	p := lower(t, set.Accept(questions[0].Key), inputs("python3", "run.py"))
+	if !p.Process.Create {
+		t.Error("children are refused after yes")
+	}
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/w/in.csv", profiles.Read, true},
+		{"/w/in.csv", profiles.Write, false},
+		{"/w/out/x.html", profiles.Write | profiles.Create, true},
+		{"/w/out/x.html", profiles.Delete, false},
+		{"/w/.env", profiles.Read, false},
+		{"/home/u/.ssh/id_rsa", profiles.Read, false},
+		{"/home/u/data/a.csv", profiles.Read, false},
+		{"/usr/bin/python3", profiles.Execute, true},
+		{"/skills/pdf/scripts/run.py", profiles.Read, true},
+		{"/skills/pdf/scripts/run.py", profiles.Write, false},
+	} {
+		if got := p.Allows(c.path, c.access); got.Allowed != c.want {
+			t.Errorf("Allows(%s, %s) = %v, want %v (%+v)", c.path, c.access, got.Allowed, c.want, got.Origin())
+		}
+	}
+	if !p.Reaches("api.example.com", 443, profiles.TCP).Allowed || p.Reaches("example.com", 443, profiles.TCP).Allowed {
+		t.Error("hosts:", p.Network)
+	}
+	if v := p.Allows("/w/in.csv", profiles.Read); v.Origin().Source != "skillguard-manifest.json:4" {
+		t.Error("origin:", v.Origin())
+	}
+}

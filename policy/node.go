@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// node is a parsed value with its place: what the JSON, TOML and YAML readers
+// have in common, so that all forms mean the same.
+type node struct {
+	pos    Pos
+	kind   kind
+	text   string // of strings; digits of numbers
+	number int64
+	truth  bool
+	items  []node
+	keys   []field
+}
+
+type field struct {
+	name string
+	pos  Pos
+	node node
+}
+
+type kind uint8
+
+const (
+	nullNode kind = iota
+	boolNode
+	intNode
+	floatNode
+	stringNode
+	listNode
+	mapNode
+)
+
+func (k kind) String() string {
+	return [...]string{"null", "a truth value", "a whole number", "a fraction", "a string", "a list", "a table"}[k]
+}
+
+func (n *node) get(name string) *node {
+	for i := range n.keys {
+		if n.keys[i].name == name {
+			return &n.keys[i].node
+		}
+	}
+	return nil
+}
+
+// text limits: what no honest manifest needs, refused before anything is built
+// on it.
+const (
+	maxDepth = 64      // levels of nesting
+	maxFile  = 1 << 20 // bytes in one manifest
+)
+
+// checkText refuses files that are not plain UTF-8 text, before any parser
+// sees them.
+func checkText(file string, data []byte) error {
+	if len(data) > maxFile {
+		return errorAt(Pos{File: file}, "larger than %d bytes", maxFile)
+	}
+	if strings.HasPrefix(string(data[:min(3, len(data))]), "\ufeff") {
+		return errorAt(Pos{file, 1, 1}, "starts with a byte order mark")
+	}
+	line, start := 1, 0
+	for i := 0; i < len(data); {
+		c := data[i]
+		switch {
+		case c == '\n':
+			line, start = line+1, i+1
+			i++
+		case c == '\t' || c >= 0x20 && c < 0x7f || c == '\r' && i+1 < len(data) && data[i+1] == '\n':
+			i++
+		case c < 0x80:
+			return errorAt(Pos{file, line, i - start + 1}, "control character %#02x", c)
+		default:
+			r, n := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && n == 1 {
+				return errorAt(Pos{file, line, i - start + 1}, "invalid UTF-8")
+			}
+			if r < 0xa0 {
+				return errorAt(Pos{file, line, i - start + 1}, "control character %#02x", r)
+			}
+			i += n
+		}
+	}
+	return nil
+}

@@ -1,0 +1,329 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"skillrun/profiles"
+)
+
+// Inputs are the facts of one run that a Profile depends on.
+type Inputs struct {
+	// Workspace and Skill are directories, "" if there is none.
+	Workspace, Skill string
+	// Cwd is where Command is started; relative words of Command are
+	// relative to it.
+	Cwd string
+	// Command is what the user typed. It may always start: its program, its
+	// interpreter and its script are granted.
+	Command []string
+	// Now decides about expiry and time windows.
+	Now time.Time
+	// Mounts are directories that the user gives a role.
+	Mounts []Mount
+}
+
+// Mount is a directory with a role, from --mount ROLE=DIR:ro|rw.
+type Mount struct {
+	Role  string
+	Dir   string
+	Write bool
+}
+
+// Profile lowers the Set to what one run may do on a machine. Entries that are
+// not allowed contribute nothing, Confirm included: see [Set.Pending]. What a
+// Profile cannot express becomes a Demand, which back ends report as a gap.
+//
+// It fails if a directory of in cannot be resolved or a mount is refused, and
+// on nothing that a manifest says.
+func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
+	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}}
+	var err error
+	for _, dir := range [...]struct {
+		what, path string
+		to         *string
+	}{{"workspace", in.Workspace, &l.place.Workspace}, {"skill", in.Skill, &l.place.Skill}} {
+		if dir.path == "" {
+			continue
+		}
+		if *dir.to, err = h.Resolve(dir.path); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir.what, err)
+		}
+	}
+	if resolved, err := h.Resolve(h.Home); err == nil {
+		l.place.Home = resolved
+	}
+	p := &profiles.Profile{Workspace: l.place.Workspace, Skill: l.place.Skill, Home: h.Home, Limits: s.Limits}
+	l.base(p)
+	for i := range taxonomy {
+		l.capability(p, &taxonomy[i])
+	}
+	for _, e := range s.grants.of(unixSocket) {
+		if e.lapsed(in.Now) == "" {
+			l.socket(p, &e)
+		}
+	}
+	l.preset(p)
+	l.environment(p)
+	if err := l.mounts(p); err != nil {
+		return nil, err
+	}
+	l.command(p)
+	l.except(p)
+	return p, nil
+}
+
+// lowering is the work of one Profile call.
+type lowering struct {
+	set   *Set
+	host  *profiles.Host
+	in    Inputs
+	place Place
+	// excepts are paths that were granted by name, which lift denials.
+	excepts []exception
+}
+
+type exception struct {
+	path    string
+	access  profiles.Access
+	control bool // also lifts the protection of control files
+}
+
+// base adds what every run has, whatever its manifest says.
+func (l *lowering) base(p *profiles.Profile) {
+	p.Paths = append(p.Paths, profiles.BaseReads(l.host)...)
+	tools, vars := profiles.Toolchains(l.host)
+	p.Paths = append(p.Paths, tools...)
+	p.Env.Set = append(p.Env.Set, vars...)
+	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
+	p.Denials = append(p.Denials, profiles.SensitivePaths(l.host)...)
+	if l.place.Skill != "" {
+		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,
+			Origin: profiles.Origin{Source: "built-in:skill", Reason: "a skill reads its own files"}})
+		p.Denials = append(p.Denials, profiles.WorkspaceSecrets(l.place.Skill)...)
+	}
+	if l.place.Workspace != "" {
+		p.Denials = append(p.Denials, profiles.WorkspaceSecrets(l.place.Workspace)...)
+		p.Denials = append(p.Denials, profiles.ControlFiles(l.place.Workspace)...)
+	}
+}
+
+// capability adds what the entries for one capability come to: the skill's
+// within each ceiling, then the user's grants, and everybody's denials.
+func (l *lowering) capability(p *profiles.Profile, c *Capability) {
+	if !c.Enforced() {
+		return
+	}
+	var blocked []profiles.HostRule
+	for _, layer := range l.set.layers() {
+		denied := l.fragment(c, layer.of(c.Name), false)
+		p.Denials = append(p.Denials, denied.rights.Denials...)
+		p.Env.Deny = append(p.Env.Deny, denied.rights.Env.Deny...)
+		blocked = append(blocked, denied.blocked...)
+	}
+	if l.set.deniedOutright(c.Name) != nil {
+		return
+	}
+	rights := &profiles.Profile{}
+	if own := l.set.pool.of(c.Name); len(own) > 0 {
+		rights = l.within(c, l.fragment(c, own, false).rights)
+	}
+	merge(rights, l.fragment(c, l.set.grants.of(c.Name), true).rights)
+	l.block(rights, c, blocked)
+	rights.Denials = nil
+	merge(p, rights)
+}
+
+// within narrows rights to what every ceiling admits for the capability.
+func (l *lowering) within(c *Capability, rights *profiles.Profile) *profiles.Profile {
+	for i := range l.set.ceilings {
+		ceiling := &l.set.ceilings[i]
+		entries := ceiling.of(c.Name)
+		switch {
+		case len(entries) > 0:
+			// Whether a ceiling asks was settled with the entry's own effect.
+			open := slices.Clone(entries)
+			for j := range open {
+				if open[j].Effect == Confirm {
+					open[j].Effect = Allow
+				}
+			}
+			rights = &profiles.Profile{} // see Compose
+		case !ceiling.partial:
+			return &profiles.Profile{}
+		}
+	}
+	return rights
+}
+
+// fragment is what one source's entries for a capability come to.
+type fragment struct {
+	rights  *profiles.Profile
+	blocked []profiles.HostRule // hosts that a deny covers
+}
+
+func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment {
+	f := fragment{rights: l.blank()}
+	for i := range entries {
+		e := &entries[i]
+		if e.lapsed(l.in.Now) != "" {
+			continue
+		}
+		r := right{l, c, e, user}
+		if e.Effect == Allow {
+			r.lower(f.rights)
+			r.demands(f.rights)
+			l.until(f.rights, e)
+			continue
+		}
+		// An entry that is refused, or waits for an answer, outranks those
+		// below it. Alone, an unanswered one grants nothing and denies nothing.
+		if e.Effect == Deny || i+1 < len(entries) {
+			r.refuse(&f)
+		}
+		if !e.Constraints.narrows() {
+			break
+		}
+	}
+	return f
+}
+
+// blank is a Profile that grants nothing and can be intersected with others of
+// the same run.
+func (l *lowering) blank() *profiles.Profile {
+	return &profiles.Profile{Workspace: l.place.Workspace, Skill: l.place.Skill, Home: l.host.Home}
+}
+
+// refuse turns an entry into denials of all that it would have granted, higher
+// entries' grants excepted.
+func (r *right) refuse(f *fragment) {
+	e := *r.entry
+	if !e.Constraints.Scoped && r.capability.means == readFiles {
+		e.Constraints.WorkspaceOnly = Yes // denying "/" would deny the system's libraries
+	}
+	scratch := r.blank()
+	refused := *r
+	refused.entry = &e
+	refused.lower(scratch)
+	for _, rule := range scratch.Paths {
+		d := profiles.Denial{Path: rule.Path, Access: rule.Access, Origin: rule.Origin}
+		for _, granted := range f.rights.Paths {
+			if within(rule.Path, granted.Path) && granted.Access&rule.Access != 0 {
+				d.Except = append(d.Except, granted.Path)
+			}
+		}
+		f.rights.Denials = append(f.rights.Denials, d)
+	}
+	f.rights.Denials = append(f.rights.Denials, r.denyPatterns(&e)...)
+	for _, rule := range scratch.Network.Hosts {
+		f.blocked = append(f.blocked, rule)
+	}
+	if e.Effect == Deny {
+		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Pass...)
+		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Allow...)
+	}
+}
+
+// block takes denied hosts out of rights. A host that a pattern still covers
+// cannot be taken out of it: that is a demand nobody holds.
+func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []profiles.HostRule) {
+	for _, b := range blocked {
+		rights.Network.Hosts = slices.DeleteFunc(rights.Network.Hosts, func(h profiles.HostRule) bool {
+			return b.Host == "*" || b.Host == h.Host || b.Matches(strings.TrimPrefix(h.Host, "*."))
+		})
+		for i := range rights.Network.Hosts {
+			if h := &rights.Network.Hosts[i]; h.Matches(b.Host) || h.Host == "*" {
+				rights.Demands = append(rights.Demands, profiles.Demand{
+					Name: "constraint.resource_scope", Origin: b.Origin,
+					Detail: fmt.Sprintf("%s: %s is denied inside %s, which is granted", c.Name, b.Host, h.Host),
+				})
+			}
+		}
+	}
+}
+
+// until bounds the run so that no right outlives its entry, where that is soon.
+func (l *lowering) until(p *profiles.Profile, e *Entry) {
+	var left time.Duration
+	if e.Constraints.Window.Pos != (Pos{}) {
+		left, _ = e.Constraints.Window.remaining(l.in.Now)
+	}
+	if !e.Expires.IsZero() {
+		left = smaller(left, e.Expires.Sub(l.in.Now))
+	}
+	if left > 0 && left < 24*time.Hour {
+		p.Limits.Wall = smaller(p.Limits.Wall, left)
+	}
+}
+
+// merge adds the rights of b to a.
+func merge(a, b *profiles.Profile) {
+	a.Paths = append(a.Paths, b.Paths...)
+	a.Denials = append(a.Denials, b.Denials...)
+	a.Sockets = append(a.Sockets, b.Sockets...)
+	a.Demands = append(a.Demands, b.Demands...)
+	a.Redact = append(a.Redact, b.Redact...)
+	a.Env.Pass = append(a.Env.Pass, b.Env.Pass...)
+	a.Env.Deny = append(a.Env.Deny, b.Env.Deny...)
+	a.Env.Allow = append(a.Env.Allow, b.Env.Allow...)
+	a.Env.Set = append(a.Env.Set, b.Env.Set...)
+	if b.Network.Mode > a.Network.Mode {
+		a.Network.Mode, a.Network.Origin = b.Network.Mode, b.Network.Origin
+	}
+	a.Network.Hosts = append(a.Network.Hosts, b.Network.Hosts...)
+	a.Network.Listen = append(a.Network.Listen, b.Network.Listen...)
+	if b.Process != (profiles.Process{}) {
+		origin := a.Process.Origin
+		if origin == (profiles.Origin{}) {
+			origin = b.Process.Origin
+		}
+		a.Process = profiles.Process{
+			Create: a.Process.Create || b.Process.Create, Query: a.Process.Query || b.Process.Query,
+			AnyMode: a.Process.AnyMode || b.Process.AnyMode, ExecuteOwn: a.Process.ExecuteOwn || b.Process.ExecuteOwn,
+			Origin: origin,
+		}
+	}
+	a.Limits = tighten(a.Limits, b.Limits)
+}
+
+// except lifts denials from what was granted by name, for exactly the accesses
+// that were.
+func (l *lowering) except(p *profiles.Profile) {
+	if len(l.excepts) == 0 {
+		return
+	}
+	var denials []profiles.Denial
+	for _, d := range p.Denials {
+		lifted := map[profiles.Access][]string{}
+		rest := d.Access
+		for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
+			var paths []string
+			for _, x := range l.excepts {
+				if d.Access&x.access&bit != 0 && d.Covers(x.path) && (d.Class == profiles.Sensitive || d.Class == profiles.Control && x.control) {
+					paths = append(paths, x.path)
+				}
+			}
+			if paths != nil {
+				lifted[bit] = paths
+				rest &^= bit
+			}
+		}
+		if rest == d.Access {
+			denials = append(denials, d)
+			continue
+		}
+		for bit, paths := range lifted {
+			part := d
+			part.Access = bit
+			part.Except = append(slices.Clone(d.Except), paths...)
+			denials = append(denials, part)
+		}
+		if rest != 0 {
+			d.Access = rest
+			denials = append(denials, d)
+		}
+	}
+	p.Denials = denials
+}

@@ -1,0 +1,232 @@
+package policy
+
+import (
+	"net/netip"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// Place is where a run happens; scopes are read relative to it. The paths are
+// absolute, clean and resolved; "" means there is none.
+type Place struct {
+	Workspace string // relative scopes lie beneath it
+	Skill     string
+	Home      string // what "~" stands for
+}
+
+// pathScope is a resource_scope item of a file capability: root and everything
+// beneath, or what matches glob beneath root.
+type pathScope struct {
+	root string
+	glob string // components with "*", "?" and "**"; "" is everything
+}
+
+// path reads one scope item: absolute, beneath "~", or relative to the
+// workspace, where "." is all of it. It fails on what names no path here.
+func (p *Place) path(s string) (pathScope, bool) {
+	switch {
+	case strings.Contains(s, "://"):
+		return pathScope{}, false
+	case s == "~" || strings.HasPrefix(s, "~/"):
+		if p.Home == "" {
+			return pathScope{}, false
+		}
+		s = p.Home + s[1:]
+	case strings.HasPrefix(s, "~"):
+		return pathScope{}, false
+	case !strings.HasPrefix(s, "/"):
+		if p.Workspace == "" {
+			return pathScope{}, false
+		}
+		s = p.Workspace + "/" + s
+	}
+	s = path.Clean(s)
+	for strings.HasSuffix(s, "/**") || strings.HasSuffix(s, "/*") {
+		s = s[:strings.LastIndexByte(s, '/')]
+	}
+	if s == "" {
+		s = "/"
+	}
+	meta := strings.IndexAny(s, "*?")
+	if meta < 0 {
+		return pathScope{root: s}, true
+	}
+	cut := strings.LastIndexByte(s[:meta], '/')
+	return pathScope{root: path.Clean("/" + s[:cut]), glob: s[cut+1:]}, true
+}
+
+// covers says whether name, absolute and clean, lies in the scope.
+func (s *pathScope) covers(name string) bool {
+	rest, ok := beneath(s.root, name)
+	if !ok || s.glob == "" {
+		return ok
+	}
+	return rest != "" && matchPath(strings.Split(s.glob, "/"), strings.Split(rest, "/"))
+}
+
+// matchPath matches components against a pattern; what lies beneath a match
+// matches too.
+func matchPath(pattern, name []string) bool {
+	if len(pattern) == 0 {
+		return true
+	}
+	if pattern[0] == "**" {
+		for i := 0; i <= len(name); i++ {
+			if matchPath(pattern[1:], name[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(name) == 0 {
+		return false
+	}
+	// Brackets and backslashes stand for themselves.
+	p := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern[0])
+	if ok, err := path.Match(p, name[0]); !ok || err != nil {
+		return false
+	}
+	return matchPath(pattern[1:], name[1:])
+}
+
+// beneath says whether name is root or lies beneath it, and gives the rest.
+func beneath(root, name string) (rest string, ok bool) {
+	if root == "/" {
+		return strings.TrimPrefix(name, "/"), strings.HasPrefix(name, "/")
+	}
+	rest, ok = strings.CutPrefix(name, root)
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "/"), true
+}
+
+// ParseHost reads a host as manifests and flags write it: a name, "*.name",
+// "*", an address or prefix, each with ":PORT" or ":FIRST-LAST" after it, or a
+// URL, of which scheme and host count. ports is nil where none is named. fault
+// says what is wrong, "" if nothing.
+func ParseHost(s string) (host string, ports []profiles.PortRange, fault string) {
+	text := s
+	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+		u, err := url.Parse(s)
+		if err != nil || u.Host == "" || u.User != nil {
+			return "", nil, "not a URL with a host"
+		}
+		_ = rest
+		text = u.Host
+		if u.Port() == "" {
+			switch strings.ToLower(scheme) {
+			case "http", "ws":
+				ports = []profiles.PortRange{{First: 80, Last: 80}}
+			case "https", "wss":
+				ports = []profiles.PortRange{{First: 443, Last: 443}}
+			case "ssh", "git+ssh":
+				ports = []profiles.PortRange{{First: 22, Last: 22}}
+			case "git":
+				ports = []profiles.PortRange{{First: 9418, Last: 9418}}
+			default:
+				return "", nil, "unknown scheme " + strconv.Quote(scheme)
+			}
+		}
+	}
+	host = text
+	// A port follows the last colon, unless the whole is an IPv6 address.
+	if strings.HasPrefix(text, "[") {
+		end := strings.IndexByte(text, ']')
+		if end < 0 {
+			return "", nil, "an opening bracket without its end"
+		}
+		host, text = text[1:end], text[end+1:]
+		if text != "" {
+			if text[0] != ':' {
+				return "", nil, "text after the bracket"
+			}
+			if ports, fault = parsePorts(text[1:]); fault != "" {
+				return "", nil, fault
+			}
+		}
+		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
+			return "", nil, "not an IPv6 address in brackets"
+		}
+	} else if i := strings.LastIndexByte(text, ':'); i >= 0 && strings.Count(text, ":") == 1 {
+		host = text[:i]
+		if ports, fault = parsePorts(text[i+1:]); fault != "" {
+			return "", nil, fault
+		}
+	}
+	if p, err := netip.ParsePrefix(host); err == nil {
+		return p.Masked().String(), ports, ""
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a.Zone() != "" {
+			return "", nil, "an address with a zone"
+		}
+		return a.Unmap().String(), ports, ""
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "*" {
+		return host, ports, ""
+	}
+	if fault := hostFault(strings.TrimPrefix(host, "*.")); fault != "" {
+		return "", nil, fault
+	}
+	return host, ports, ""
+}
+
+// hostFault says why a lower-case name is no host name (RFC 1123; underscores
+// are in use).
+func hostFault(name string) string {
+	if name == "" || len(name) > 253 {
+		return "not a host name"
+	}
+	labels := strings.Split(name, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
+			return "not a host name"
+		}
+		for i := 0; i < len(l); i++ {
+			if c := l[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+				return "not a host name"
+			}
+		}
+	}
+	// "0x7f.1", "2130706433", "127.1": resolvers read these as addresses.
+	if last := labels[len(labels)-1]; last[0] >= '0' && last[0] <= '9' {
+		return "neither a host name nor an address in its usual form"
+	}
+	return ""
+}
+
+func parsePorts(s string) ([]profiles.PortRange, string) {
+	if s == "*" {
+		return []profiles.PortRange{profiles.AnyPort}, ""
+	}
+	first, last, ranged := strings.Cut(s, "-")
+	if !ranged {
+		last = first
+	}
+	a, err1 := strconv.ParseUint(first, 10, 16)
+	b, err2 := strconv.ParseUint(last, 10, 16)
+	if err1 != nil || err2 != nil || a == 0 || b < a {
+		return nil, "not a port between 1 and 65535"
+	}
+	return []profiles.PortRange{{First: uint16(a), Last: uint16(b)}}, ""
+}
+
+// public says whether a host in canonical form can only mean the public
+// internet: a name other than localhost, or public addresses.
+func public(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return profiles.Public(a)
+	}
+	if p, err := netip.ParsePrefix(host); err == nil {
+		// Special blocks are at least as long as /3 in IPv6 and /4 in IPv4, so
+		// that a short prefix may hold one between two public ends.
+		return p.Bits() >= 24 && profiles.Public(p.Addr())
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// Set is what one skill may do, composed from all that have a say: entries of
+// single capabilities, each with its final effect. It does not change.
+type Set struct {
+	Skill Metadata
+	Tier  Tier
+	// Declared says whether the entries come from a manifest of the skill
+	// rather than from the defaults.
+	Declared bool
+	// Hosts are the hosts that the approved skill's own files name; network
+	// entries without a scope mean them.
+	Hosts  []string
+	Limits profiles.Limits
+
+	pool     layer
+	ceilings []layer
+	floors   layer
+	grants   layer
+	preset   *Preset
+	vars     []Variable
+	chains   []Text
+}
+
+// layer is one source's entries, for single capabilities, the deciding one of
+// each capability first.
+type layer struct {
+	name string
+	// partial ceilings say nothing about capabilities that they do not name.
+	partial bool
+	entries []Entry
+}
+
+// newLayer expands patterns and sorts. The order is total, so that it does not
+// depend on the order of the sources.
+func newLayer(name string, partial bool, entries []Entry) layer {
+	l := layer{name: name, partial: partial}
+	for _, e := range entries {
+		if e.Capability == unixSocket {
+			l.entries = append(l.entries, e)
+			continue
+		}
+		for _, c := range Expand(e.Capability) {
+			one := e
+			one.Capability = c.Name
+			if e.Implied {
+				one.Effect = max(e.Effect, c.Level.Default())
+			}
+			l.entries = append(l.entries, one)
+		}
+	}
+	l.sort()
+	return l
+}
+
+func (l *layer) sort() {
+	slices.SortStableFunc(l.entries, func(a, b Entry) int {
+		return cmp.Or(
+			strings.Compare(a.Capability, b.Capability),
+			cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(a.Effect, b.Effect),
+			strings.Compare(a.Key(), b.Key()),
+			strings.Compare(a.Pos.File, b.Pos.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+		)
+	})
+}
+
+// of gives the layer's entries for one capability, the deciding one first.
+func (l *layer) of(capability string) []Entry {
+	i, _ := slices.BinarySearchFunc(l.entries, capability, func(e Entry, c string) int { return strings.Compare(e.Capability, c) })
+	j := i
+	for j < len(l.entries) && l.entries[j].Capability == capability {
+		j++
+	}
+	return l.entries[i:j]
+}
+
+// Entries gives the composed entries of the skill, for single capabilities in
+// the order of their names, with their final effects.
+func (s *Set) Entries() []Entry { return slices.Clone(s.pool.entries) }
+
+// Grants gives what the user granted by name.
+func (s *Set) Grants() []Entry { return slices.Clone(s.grants.entries) }
+
+// Question is one confirm entry that nobody has answered yet.
+type Question struct {
+	// Key identifies the right for approval records.
+	Key   string
+	Entry Entry
+	Level Level
+	// Text says what a yes would allow, in one escaped line.
+	Text string
+}
+
+// Pending gives the entries that the user has to be asked about, the most
+// dangerous first. Entries that only matter to an agent's hook are left out:
+// a run has no use for them.
+func (s *Set) Pending() []Question {
+	var qs []Question
+	for i := range s.pool.entries {
+		e := &s.pool.entries[i]
+		c := Lookup(e.Capability)
+		if e.Effect != Confirm || !c.Enforced() {
+			continue
+		}
+		qs = append(qs, Question{e.Key(), *e, c.Level, s.describe(c, e)})
+	}
+	slices.SortStableFunc(qs, func(a, b Question) int {
+		return cmp.Or(cmp.Compare(danger(b.Level), danger(a.Level)), strings.Compare(a.Key, b.Key))
+	})
+	return slices.CompactFunc(qs, func(a, b Question) bool { return a.Key == b.Key })
+}
+
+// danger orders levels for prompts: secrets first.
+func danger(l Level) int {
+	switch l {
+	case Redact:
+		return 4
+	case System:
+		return 3
+	case Dangerous:
+		return 2
+	}
+	return 1
+}
+
+// describe says what an entry allows: "read files in data, ~/x".
+func (s *Set) describe(c *Capability, e *Entry) string {
+	var b strings.Builder
+	b.WriteString(c.About)
+	cons := &e.Constraints
+	scope := values(cons.Scope)
+	switch {
+	case cons.Scoped && len(scope) == 0:
+		b.WriteString(": nothing in particular")
+	case cons.Scoped:
+		b.WriteString(": " + strings.Join(scope, ", "))
+	case networked(c) && len(s.Hosts) > 0:
+		b.WriteString(": " + strings.Join(s.Hosts, ", "))
+	case networked(c):
+		b.WriteString(": any public address")
+	case c.means == readFiles && cons.WorkspaceOnly != Yes:
+		b.WriteString(" anywhere, credentials excepted")
+	case c.means == passVariables:
+		if names := cons.argument("names"); names != nil {
+			b.WriteString(": " + strings.Join(names, ", "))
+		}
+	}
+	if cons.WorkspaceOnly == Yes && c.Group == "Storage" {
+		b.WriteString(" in the workspace")
+	}
+	for _, a := range cons.Arguments {
+		if a.Name != "names" {
+			b.WriteString(" (" + a.Name + ": " + strings.Join(a.Values, ", ") + ")")
+		}
+	}
+	text := Escape(b.String())
+	if e.Message != "" {
+		text += ` - the skill says "` + Escape(e.Message) + `"`
+	}
+	return text
+}
+
+// networked says whether a capability reaches hosts of its scope.
+func networked(c *Capability) bool {
+	switch c.means {
+	case fetchWeb, postWeb, callHosts, runClient:
+		return true
+	}
+	return false
+}

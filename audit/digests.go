@@ -10,12 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// digestAge is how long, in nanoseconds, a file must have been left alone
-// before its digest is kept. Within one tick of the file system's clock (2 s on
-// the coarsest) a second change would leave the same times.
-const digestAge = int64(2 * time.Second)
+	"skillrun/audit/private"
+)
 
 // Digests remembers the digests of files and trees between runs, in a file of
 // the state directory.
@@ -37,14 +34,14 @@ const (
 
 // OpenDigests opens the cache in dir, under the same conditions as [Open].
 func OpenDigests(dir string) (*Digests, error) {
-	d, err := openDir(dir)
+	d, err := private.OpenDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("digest cache: %w", err)
 	}
 	defer d.Close()
-	f, _, err := openFile(d, digestsName, unix.O_RDWR|unix.O_CREAT)
+	f, _, err := private.OpenFile(d, digestsName, unix.O_RDWR|unix.O_CREAT)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("digest cache: %w", err)
 	}
 	return &Digests{file: f, now: time.Now}, nil
 }
@@ -79,37 +76,20 @@ func (d *Digests) Store(key, value [32]byte) {
 	d.file.WriteAt(append(b, sum[:16]...), slot(key))
 }
 
-// identity is what changes when a file does.
-type identity struct {
-	dev, ino           uint64
-	size               int64
-	mtime, ctime, born int64 // nanoseconds; born is 0 where the file system does not tell
-}
-
-func (id identity) key() [32]byte {
-	b := make([]byte, 0, 64)
-	b = append(b, "file\x00"...)
-	for _, n := range [...]uint64{id.dev, id.ino, uint64(id.size), uint64(id.mtime), uint64(id.ctime), uint64(id.born)} {
-		b = binary.LittleEndian.AppendUint64(b, n)
-	}
-	return sha256.Sum256(b)
+// fileKey is the key of a file's digest.
+func fileKey(id private.Identity) [32]byte {
+	return sha256.Sum256(id.Append([]byte("file\x00")))
 }
 
 // Cached gives the SHA-256 of the regular file at path, links followed, if it
 // is known without reading the file.
 func (d *Digests) Cached(path string) (Digest, bool) {
-	id, err := identify(unix.AT_FDCWD, path)
-	if err != nil || !d.settled(id) {
+	id, err := private.Identify(unix.AT_FDCWD, path, true)
+	if err != nil || !id.Settled(d.now()) {
 		return Digest{}, false
 	}
-	sum, ok := d.Lookup(id.key())
+	sum, ok := d.Lookup(fileKey(id))
 	return sum, ok
-}
-
-// settled says whether the file was left alone long enough.
-func (d *Digests) settled(id identity) bool {
-	age := d.now().UnixNano() - id.ctime
-	return age >= digestAge
 }
 
 // File gives the SHA-256 of the regular file at path, links followed, from the
@@ -125,9 +105,12 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	before, err := identify(fd, "")
+	before, err := private.Identify(fd, "", false)
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+	}
+	if before.Mode&unix.S_IFMT != unix.S_IFREG {
+		return Digest{}, fmt.Errorf("digest of %q: is not a regular file", path)
 	}
 	h := sha256.New()
 	buf := make([]byte, 128<<10)
@@ -145,15 +128,15 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 		}
 	}
 	sum := Digest(h.Sum(nil))
-	after, err := identify(fd, "")
+	after, err := private.Identify(fd, "", false)
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
 	}
 	if before != after {
 		return Digest{}, fmt.Errorf("digest of %q: changed while it was read", path)
 	}
-	if d.settled(before) {
-		d.Store(before.key(), sum)
+	if before.Settled(d.now()) {
+		d.Store(fileKey(before), sum)
 	}
 	return sum, nil
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/audit/private"
 )
 
 // Options of a log; the zero value is the default.
@@ -70,14 +72,14 @@ func Open(dir string, opt Options) (*Log, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	d, err := openDir(dir)
+	d, err := private.OpenDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("audit log: %w", err)
 	}
-	h, _, err := openFile(d, headName, unix.O_RDWR|unix.O_CREAT)
+	h, _, err := private.OpenFile(d, headName, unix.O_RDWR|unix.O_CREAT)
 	if err != nil {
 		d.Close()
-		return nil, err
+		return nil, fmt.Errorf("audit log: %w", err)
 	}
 	return &Log{opt: opt, dir: d, head: h}, nil
 }
@@ -107,7 +109,7 @@ func (l *Log) Append(entries ...Entry) (Ref, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.lock(); err != nil {
-		return Ref{}, err
+		return Ref{}, fmt.Errorf("audit log: %w", err)
 	}
 	defer unix.Flock(int(l.head.Fd()), unix.LOCK_UN)
 	ref, err := l.append(entries)
@@ -127,12 +129,12 @@ func (l *Log) lock() error {
 		case err == nil:
 			var st unix.Stat_t
 			if err := unix.Fstat(int(l.head.Fd()), &st); err != nil {
-				return fmt.Errorf("audit head: %w", err)
+				return err
 			}
 			if st.Nlink > 0 {
 				return nil
 			}
-			h, _, err := openFile(l.dir, headName, unix.O_RDWR|unix.O_CREAT)
+			h, _, err := private.OpenFile(l.dir, headName, unix.O_RDWR|unix.O_CREAT)
 			if err != nil {
 				return err
 			}
@@ -140,9 +142,9 @@ func (l *Log) lock() error {
 			l.head = h
 		case errors.Is(err, unix.EINTR):
 		case !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("lock audit log: %w", err)
+			return fmt.Errorf("lock: %w", err)
 		case time.Now().After(end):
-			return fmt.Errorf("lock audit log %q: another process has held it for %v", l.dir.Name(), lockPatience)
+			return fmt.Errorf("directory %q: another process has held the lock for %v", l.dir.Name(), lockPatience)
 		default:
 			time.Sleep(wait)
 			wait = min(2*wait, 2*time.Millisecond)
@@ -304,7 +306,7 @@ func (l *Log) openFile(first uint64) (int64, error) {
 			return st.Size, nil
 		}
 	}
-	f, st, err := openFile(l.dir, fileName(first), unix.O_RDWR|unix.O_APPEND|unix.O_CREAT)
+	f, st, err := private.OpenFile(l.dir, fileName(first), unix.O_RDWR|unix.O_APPEND|unix.O_CREAT)
 	if err != nil {
 		return 0, err
 	}

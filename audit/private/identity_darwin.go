@@ -1,0 +1,25 @@
+package private
+
+import "golang.org/x/sys/unix"
+
+// Identify looks at name relative to the directory fd, links not followed
+// unless follow is set, or at fd itself if name is "".
+func Identify(fd int, name string, follow bool) (Identity, error) {
+	var st unix.Stat_t
+	var err error
+	switch {
+	case name == "":
+		err = unix.Fstat(fd, &st)
+	case follow:
+		err = unix.Fstatat(fd, name, &st, 0)
+	default:
+		err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{
+		Dev: uint64(st.Dev), Ino: st.Ino, Mode: uint32(st.Mode), Size: st.Size,
+		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), Born: st.Btim.Nano(),
+	}, nil
+}

@@ -1,0 +1,27 @@
+package private
+
+import "golang.org/x/sys/unix"
+
+// Identify looks at name relative to the directory fd, links not followed
+// unless follow is set, or at fd itself if name is "".
+func Identify(fd int, name string, follow bool) (Identity, error) {
+	flags := 0
+	if name == "" {
+		flags = unix.AT_EMPTY_PATH
+	} else if !follow {
+		flags = unix.AT_SYMLINK_NOFOLLOW
+	}
+	var st unix.Statx_t
+	if err := unix.Statx(fd, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st); err != nil {
+		return Identity{}, err
+	}
+	nano := func(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }
+	id := Identity{
+		Dev: uint64(st.Dev_major)<<32 | uint64(st.Dev_minor), Ino: st.Ino, Mode: uint32(st.Mode), Size: int64(st.Size),
+		Mtime: nano(st.Mtime), Ctime: nano(st.Ctime),
+	}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		id.Born = nano(st.Btime)
+	}
+	return id, nil
+}

@@ -1,0 +1,266 @@
+package skill
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Scope is whose directory a skill lies in.
+type Scope uint8
+
+// The scopes; the zero scope is no root that any agent looks in.
+const (
+	Elsewhere Scope = iota
+	Project         // of a project: whoever can write to the repository
+	User            // under the user's home directory
+	System          // of the machine: root's
+)
+
+func (s Scope) String() string {
+	return [...]string{"elsewhere", "project", "user", "system"}[s]
+}
+
+// Root is a directory in which an agent looks for skills.
+type Root struct {
+	Agent string
+	Scope Scope
+	// Path is relative to the project's directories or the home directory,
+	// absolute for System.
+	Path   string
+	Source string // where the agent's maker says so
+}
+
+// roots are the places of the agents that we know. A link or a copy in one of
+// them is how installers install.
+var roots = [...]Root{
+	{"skillrun", System, "/usr/share/skillrun/skills", "our own packages"},
+	{"skillrun", System, "/usr/local/share/skillrun/skills", "our own packages"},
+	{"any", Project, ".agents/skills", "Agent Skills, integrating clients"},
+	{"any", User, ".agents/skills", "Agent Skills, integrating clients"},
+	{"claude-code", Project, ".claude/skills", "Claude Code CHANGELOG; nested ones 2.1.6"},
+	{"claude-code", User, ".claude/skills", "Claude Code CHANGELOG"},
+	{"codex", User, ".codex/skills", "third-party texts"},
+	{"gemini", Project, ".gemini/skills", "Gemini CLI documentation"},
+	{"gemini", User, ".gemini/skills", "Gemini CLI documentation"},
+	{"opencode", Project, ".opencode/skills", "OpenCode documentation"},
+	{"opencode", User, ".config/opencode/skills", "OpenCode documentation"},
+	{"cursor", Project, ".cursor/skills", "unconfirmed; looking there harms nothing"},
+	{"cursor", User, ".cursor/skills", "third-party texts"},
+	{"copilot", Project, ".github/skills", "unconfirmed; looking there harms nothing"},
+	{"copilot", User, ".copilot/skills", "third-party texts"},
+}
+
+// Roots lists the places in which agents look for skills.
+func Roots() []Root { return slices.Clone(roots[:]) }
+
+// Places are the directories that scopes are relative to. All are absolute;
+// Project and Home also resolved.
+type Places struct {
+	Home    string // of the user, from the user database rather than $HOME where that may be set by a project
+	Project string // the workspace; "" if there is none
+	Current string // the current directory, within Project or ""
+}
+
+// Located is where a directory lies.
+type Located struct {
+	Scope Scope
+	Agent string // of the root it lies in
+	Root  string // absolute
+}
+
+// Locate says in which root a resolved directory lies. What lies in the project
+// is the project's, whatever else it is.
+func (p Places) Locate(dir string) Located {
+	inProject := p.Project != "" && within(p.Project, dir)
+	for _, r := range roots {
+		switch r.Scope {
+		case System:
+			if !inProject && within(r.Path, dir) {
+				return Located{System, r.Agent, r.Path}
+			}
+		case User:
+			// The root may itself be a link, as those who keep their
+			// settings in a repository have it.
+			root := filepath.Join(p.Home, r.Path)
+			if p.Home == "" || inProject {
+				continue
+			}
+			if real, err := filepath.EvalSymlinks(root); within(root, dir) || err == nil && within(real, dir) {
+				return Located{User, r.Agent, root}
+			}
+		case Project:
+			if !inProject {
+				continue
+			}
+			rest := dir[len(strings.TrimSuffix(p.Project, "/")):]
+			if i := strings.Index(rest+"/", "/"+r.Path+"/"); i >= 0 {
+				return Located{Project, r.Agent, dir[:len(dir)-len(rest)+i+1+len(r.Path)]}
+			}
+		}
+	}
+	if inProject {
+		return Located{Scope: Project}
+	}
+	return Located{}
+}
+
+func within(root, path string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// Found is a skill that an agent would find.
+type Found struct {
+	Located
+	Given string // as found
+	Dir   string // resolved
+	Name  string // of the directory: what agents call it by
+}
+
+// Bounds of the search, per root: those of the Agent Skills guide.
+const (
+	searchDepth = 6
+	searchDirs  = 2000
+)
+
+// Discover finds the skills of all roots: those of the project from the current
+// directory up, the user's, the system's. A skill is a directory with SKILL.md
+// or skill.md; nothing inside one is another. Links to skills are followed,
+// others are not. Each resolved directory comes once, under the strongest root.
+// Complete is false when a root holds more than the search goes through.
+func (p Places) Discover() (found []Found, complete bool) {
+	complete = true
+	seen := map[string]bool{}
+	search := func(r Root, base string) {
+		s := searcher{places: p, root: Located{r.Scope, r.Agent, filepath.Join(base, r.Path)}, left: searchDirs}
+		s.dir(s.root.Root, 0)
+		complete = complete && !s.cut
+		for _, f := range s.found {
+			if !seen[f.Dir] {
+				seen[f.Dir] = true
+				found = append(found, f)
+			}
+		}
+	}
+	for dir := cmp.Or(p.Current, p.Project); p.Project != "" && within(p.Project, dir); dir = filepath.Dir(dir) {
+		for _, r := range roots {
+			if r.Scope == Project {
+				search(r, dir)
+			}
+		}
+		if dir == p.Project {
+			break
+		}
+	}
+	for _, r := range roots {
+		if r.Scope == User && p.Home != "" {
+			search(r, p.Home)
+		}
+	}
+	for _, r := range roots {
+		if r.Scope == System {
+			search(r, "")
+		}
+	}
+	return found, complete
+}
+
+type searcher struct {
+	places Places
+	root   Located
+	found  []Found
+	left   int
+	cut    bool
+}
+
+func (s *searcher) dir(dir string, depth int) {
+	if depth > searchDepth || s.left == 0 {
+		s.cut = true
+		return
+	}
+	s.left--
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // not there, or not ours to see: no agent finds anything either
+	}
+	if depth > 0 && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(headerNames[:], e.Name()) }) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return
+		}
+		f := Found{Located: s.root, Given: dir, Dir: real, Name: filepath.Base(dir)}
+		if real != dir {
+			// Where it really lies is what counts for trust.
+			f.Located = s.places.Locate(real)
+		}
+		s.found = append(s.found, f)
+		return
+	}
+	for _, e := range entries {
+		sub := filepath.Join(dir, e.Name())
+		switch {
+		case e.Name() == ".git" || e.Name() == "node_modules":
+		case e.IsDir():
+			s.dir(sub, depth+1)
+		case e.Type()&fs.ModeSymlink != 0:
+			for _, name := range headerNames {
+				if _, err := os.Stat(filepath.Join(sub, name)); err == nil {
+					s.dir(sub, depth+1)
+					break
+				}
+			}
+		}
+	}
+}
+
+// Tier is how far a skill is trusted.
+type Tier uint8
+
+// The tiers, least trusted first.
+const (
+	Isolated Tier = iota
+	Untrusted
+	Approved
+	BuiltIn
+)
+
+func (t Tier) String() string {
+	return [...]string{"isolated", "untrusted", "approved", "builtin"}[t]
+}
+
+// Trust says how far the skill in a resolved directory is trusted, and why in
+// one line. It follows from where the skill lies, who can write there, and from
+// an approval (nil for none) that holds for this version (see [Approval.Holds]).
+// What the skill says of itself has no part in it.
+func (p Places) Trust(dir string, a *Approval) (Tier, string) {
+	where := p.Locate(dir)
+	owner, safe := ownership(dir)
+	switch {
+	case where.Scope == System && safe && owner == 0:
+		return BuiltIn, "installed for the whole machine"
+	case a != nil && a.Promoted:
+		return Approved, "approved by " + a.By + " on " + a.Made.UTC().Format("2006-01-02")
+	case where.Scope == User && !safe:
+		return Untrusted, "in the user's skills, but others can write there"
+	case where.Scope == User && (owner == os.Geteuid() || owner == 0):
+		return Approved, "in the user's own skills"
+	case where.Scope == Project:
+		return Untrusted, "part of the project"
+	}
+	return Untrusted, "not in a directory of installed skills"
+}
+
+// ownership gives the owner of a directory and whether nobody else can write
+// to it. A group is somebody else unless it is the user's own.
+func ownership(dir string) (uid int, safe bool) {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return -1, false
+	}
+	return int(st.Uid), st.Mode&0o002 == 0 && (st.Mode&0o020 == 0 || int(st.Gid) == os.Getegid())
+}

@@ -127,7 +127,6 @@ var probes = []probe{
 	{"ioctl FS_IOC_SETFLAGS", unix.SYS_IOCTL, [6]uintptr{bad, unix.FS_IOC_SETFLAGS}, unix.EPERM, false},
 	{"socket packet", unix.SYS_SOCKET, [6]uintptr{unix.AF_PACKET, unix.SOCK_RAW}, unix.EAFNOSUPPORT, false},
 	{"socket raw", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP}, unix.EPERM, true},
-	{"socket netlink AUDIT", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW, 9}, unix.ENOSYS, false},
 	{"socket netlink USERSOCK", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW, 2}, unix.ENOSYS, false},
 	{"sendto FASTOPEN", unix.SYS_SENDTO, [6]uintptr{bad, page, 1, unix.MSG_FASTOPEN}, unix.EOPNOTSUPP, false},
 	{"sendmsg FASTOPEN", unix.SYS_SENDMSG, [6]uintptr{bad, page, unix.MSG_FASTOPEN}, unix.EOPNOTSUPP, false},

@@ -112,6 +112,8 @@ const (
 
 	protoICMP, protoTCP, protoUDP, protoICMPv6, protoMPTCP = 1, 6, 17, 58, 262
 
+	protoAudit = 9 // of netlink
+
 	msgFastopen = 0x20000000
 
 	cloneThread = 0x00010000

@@ -90,6 +90,8 @@ func CallRules() []SyscallRule {
 			Reason: "NETLINK_ROUTE: getifaddrs and getaddrinfo (node's os.networkInterfaces, Go's net.Interfaces); changes need " +
 				"CAP_NET_ADMIN; refused with the internet (NoInternet), since it tells addresses, routes and neighbours"},
 		{Action: Allow, Calls: "socket", When: socketOf(afNetlink, sockDgram, 0), Reason: "NETLINK_ROUTE, the other spelling"},
+		{Action: Errno, Errno: eprotonosupport, Calls: "socket", When: socketOf(afNetlink, sockRaw, protoAudit),
+			Reason: "NETLINK_AUDIT: the error by which PAM and others see that there is no auditing"},
 		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afPacket), Reason: "raw frames"},
 		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afVsock), Reason: "the way to the host of a virtual machine"},
 		{Action: Errno, Errno: eafnosupport, Calls: "socket", When: family(afAlg), Reason: "kernel crypto, a wide surface"},

@@ -145,7 +145,7 @@ var hostile = []expectation{
 	{"socket ping", 41, 198, [6]uint64{2, 2, 1}, "EACCES"},
 	{"socket ping IPv6", 41, 198, [6]uint64{10, 2, 58}, "EACCES"},
 	{"socket SMC through TCP", 41, 198, [6]uint64{2, 1, 256}, "ENOSYS"},
-	{"socket netlink AUDIT", 41, 198, [6]uint64{16, 3, 9}, "ENOSYS"},
+	{"socket netlink AUDIT", 41, 198, [6]uint64{16, 3, 9}, "EPROTONOSUPPORT"},
 	{"socket netlink NETFILTER", 41, 198, [6]uint64{16, 3, 12}, "ENOSYS"},
 	{"socket netlink UEVENT", 41, 198, [6]uint64{16, 2, 15}, "ENOSYS"},
 	{"socket netlink SOCK_DIAG", 41, 198, [6]uint64{16, 3, 4}, "ENOSYS"},

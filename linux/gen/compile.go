@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -46,13 +45,14 @@ func version() string {
 	return fmt.Sprintf("%d.%d.%d", major, minor, micro)
 }
 
-// compile makes the program of part p with features f.
+// compile makes libseccomp's program for part p with features f, for amd64 with
+// the numbers of a; see dispatch for the rest.
 //
 // libseccomp takes the host's numbers and translates them by name for other
 // architectures, so that it refuses numbers there that it has no name for. The
-// numbers of the table are final: the program is compiled as one for amd64, and
-// then given its architecture. A trace of that is the check for x32 in programs
-// for arm64, where no such numbers exist.
+// numbers of the table are final, and the program is given its architecture
+// afterwards. A trace of that is the check for x32 in programs for arm64, where
+// no such numbers exist.
 func compile(a architecture, p part, f linux.FilterFeatures) ([]byte, error) {
 	filter, err := seccomp.NewFilter(p.otherwise)
 	if err != nil {
@@ -80,22 +80,7 @@ func compile(a architecture, p part, f linux.FilterFeatures) ([]byte, error) {
 			}
 		}
 	}
-	program, err := export(filter)
-	if err != nil {
-		return nil, err
-	}
-	return program, a.stamp(program)
-}
-
-// stamp sets the architecture that a program checks for: the operand of its
-// second instruction, after the load.
-func (a architecture) stamp(program []byte) error {
-	const load, operand = 4, 12
-	if len(program) < 16 || binary.LittleEndian.Uint32(program[load:]) != 4 || binary.LittleEndian.Uint32(program[operand:]) != architectures[0].audit {
-		return errors.New("the program does not start with the check of its architecture")
-	}
-	binary.LittleEndian.PutUint32(program[operand:], a.audit)
-	return nil
+	return export(filter)
 }
 
 // resolve gives the number of a call, negative if the architecture lacks it. It

@@ -55,7 +55,10 @@ func pack(a architecture) (blob []byte, index string, err error) {
 			return ""
 		}
 		var program []byte
-		if program, err = compile(a, p, f); err != nil {
+		if program, err = compile(a, p, f); err == nil {
+			program, err = dispatch(program, a.audit)
+		}
+		if err != nil {
 			err = fmt.Errorf("features %#x: %w", uint16(f), err)
 			return ""
 		}

@@ -80,12 +80,12 @@ next:
 
 // PathRule grants Access to a path.
 type PathRule struct {
-	Path string
+	Path string `json:"path"`
 	// Tree extends the rule to everything beneath Path. Without it the rule
 	// is for that one object, which must not be a directory.
-	Tree   bool
-	Access Access
-	Origin Origin
+	Tree   bool   `json:"tree,omitempty"`
+	Access Access `json:"access"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Class says what a denial protects, and so how it is spoken of.
@@ -121,29 +121,31 @@ func (c Class) String() string {
 // the denial covers every name beneath Path whose last components match it, at
 // any depth, and everything beneath that name: {Path: "/w", Match:
 // ".git/hooks"} covers /w/.git/hooks and /w/a/b/.git/hooks/pre-commit.
-// Match ignores ASCII case, since the file system may.
+// Match ignores ASCII case, since the file system may, and takes the two other
+// letters that fold to ASCII ("\u017f" for s, "\u212a" for k) for those. A "?"
+// stands for one byte.
 //
 // Every denial also refuses Delete (and so renaming) of what it covers and of
 // the directories that lead there, as far as Path or Match name them: a secret
 // under another name is readable, and moving ".git" away makes room for
 // another.
 type Denial struct {
-	Path   string
-	Match  string
-	Access Access
+	Path   string `json:"path"`
+	Match  string `json:"match,omitempty"`
+	Access Access `json:"access"`
 	// Except lists what the denial leaves alone, with all beneath it: an
 	// absolute path, or a pattern like Match. With a Match, a pattern counts
 	// only if it names the covered name itself or a directory above that:
 	// {Match: ".claude", Except: "node_modules"} leaves node_modules/.claude
 	// alone and covers .claude/node_modules, which a program could make.
-	Except []string
+	Except []string `json:"except,omitempty"`
 	// UnlessMade lifts the denial where the directory that holds the last
 	// component of Match was made by the run itself, with nothing of that
 	// name there at the start (".git" in a repository that the run made). Only
 	// the supervisor can know that; Allows answers for what was there before.
-	UnlessMade bool
-	Class      Class
-	Origin     Origin
+	UnlessMade bool   `json:"unless_made,omitempty"`
+	Class      Class  `json:"class,omitempty"`
+	Origin     Origin `json:"origin,omitzero"`
 }
 
 // covers says whether the denial's pattern covers path, exceptions considered.
@@ -284,6 +286,9 @@ func cutLast(s string) (before, last string) {
 // ASCII case. A star takes part in linear backtracking only: no input makes it
 // slow.
 func matchName(pattern, name string) bool {
+	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "\u017f", "s"), "\u212a", "k")
+	}
 	p, n, star, mark := 0, 0, -1, 0
 	for n < len(name) {
 		switch {

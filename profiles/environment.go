@@ -17,46 +17,29 @@ func EnvDefaults() (pass, deny []EnvRule) {
 }
 
 // Passes says whether the run receives the caller's variable name, and the rule
-// that decided: nil if nothing names it. It is the reference meaning of Pass
-// and Deny; values in Set are given whatever it says.
+// that decided: nil if nothing names it. It is the reference meaning of Pass,
+// Deny and Allow; values in Set are given whatever it says.
 func (e *Env) Passes(name string) (bool, *EnvRule) {
+	for i := range e.Allow {
+		if e.Allow[i].Name == name {
+			return true, &e.Allow[i]
+		}
+	}
 	for i := range e.Deny {
-		if e.Deny[i].Denies(name) {
+		if matchName(e.Deny[i].Name, name) {
 			return false, &e.Deny[i]
 		}
 	}
 	for i := range e.Pass {
-		rule := e.Pass[i].Name
-		if prefix, ok := strings.CutSuffix(rule, "*"); rule == name || ok && strings.HasPrefix(name, prefix) {
+		if passes(e.Pass[i].Name, name) {
 			return true, &e.Pass[i]
 		}
 	}
 	return false, nil
 }
 
-// Denies says whether the rule, as one of Deny, covers name.
-func (r *EnvRule) Denies(name string) bool {
-	if !matchName(r.Name, name) {
-		return false
-	}
-	for _, e := range r.Except {
-		if e == name {
-			return false
-		}
-	}
-	return true
-}
-
-// Lift makes every rule of Deny leave name alone: the user granted that very
-// variable. It does not pass the variable; a rule in Pass does. The lists that
-// rules share with others are copied, not changed.
-func (e *Env) Lift(name string) {
-	deny := make([]EnvRule, len(e.Deny))
-	for i, r := range e.Deny {
-		if r.Denies(name) {
-			r.Except = append(r.Except[:len(r.Except):len(r.Except)], name)
-		}
-		deny[i] = r
-	}
-	e.Deny = deny
+// passes says whether a name of Pass, which may end in "*", covers name.
+func passes(rule, name string) bool {
+	prefix, ok := strings.CutSuffix(rule, "*")
+	return rule == name || ok && strings.HasPrefix(name, prefix)
 }

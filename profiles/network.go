@@ -32,13 +32,13 @@ func (m NetMode) String() string {
 
 // Network says what the run may reach and where it may listen.
 type Network struct {
-	Mode NetMode
+	Mode NetMode `json:"mode"`
 	// Hosts counts in mode NetHosts only; empty means none.
-	Hosts []HostRule
+	Hosts []HostRule `json:"hosts,omitempty"`
 	// Listen names ports, on loopback unless the rule says Any, that others
 	// may reach. What the run serves to its own processes needs no rule.
-	Listen []ListenRule
-	Origin Origin // of the mode
+	Listen []ListenRule `json:"listen,omitempty"`
+	Origin Origin       `json:"origin,omitzero"` // of the mode
 }
 
 // Protocol is a set of transports.
@@ -81,45 +81,84 @@ type HostRule struct {
 	// A name never reaches a private, loopback, link-local, multicast or
 	// metadata address unless Private is set; an address or prefix names what
 	// it names.
-	Host      string
-	Ports     []PortRange // empty means none
-	Protocols Protocol
+	Host      string      `json:"host"`
+	Ports     []PortRange `json:"ports"` // empty means none
+	Protocols Protocol    `json:"protocols"`
 	// ReadOnly allows GET, HEAD and OPTIONS only, where the method is visible.
-	ReadOnly bool
+	ReadOnly bool `json:"read_only,omitempty"`
 	// Private lets a name resolve to a non-public address.
-	Private bool
+	Private bool `json:"private,omitempty"`
 	// MaxBytes and MaxConnections bound the use of this rule by the run; zero
-	// is no bound.
-	MaxBytes       int64
-	MaxConnections int64
-	Origin         Origin
+	// is no bound. Where another rule covers all of this one with a larger
+	// bound, Normalize drops this one: bounds do not add up.
+	MaxBytes       int64  `json:"max_bytes,omitempty"`
+	MaxConnections int64  `json:"max_connections,omitempty"`
+	Origin         Origin `json:"origin,omitzero"`
 }
 
 // ListenRule grants listening.
 type ListenRule struct {
-	Ports  PortRange
-	Any    bool // on every address, not only loopback
-	Origin Origin
+	Ports  PortRange `json:"ports"`
+	Any    bool      `json:"any,omitempty"` // on every address, not only loopback
+	Origin Origin    `json:"origin,omitzero"`
 }
 
 // Reaches says whether the run may connect to host, a name or an address, at
-// port with one of the protocols. For a name the address that it resolves to
-// is checked apart (see [Public]).
+// port with all of proto. It is the reference meaning of a Network. For a name
+// the address that it resolves to is checked apart (see [Public]).
+//
+// Where several rules apply, the verdict's is the one that allows most (any
+// method before reading only, non-public addresses before public ones, no bound
+// before a bound), then the most specific. [Network.Rules] gives all of them.
 func (p *Profile) Reaches(host string, port uint16, proto Protocol) Verdict {
-	switch p.Network.Mode {
-	case NetHost:
+	if p.Network.Mode == NetHost {
 		return Verdict{Allowed: true, Host: &HostRule{Host: "*", Origin: p.Network.Origin}}
-	case NetHosts:
-	default:
-		return Verdict{}
 	}
-	for i := range p.Network.Hosts {
-		h := &p.Network.Hosts[i]
-		if h.Protocols&proto == proto && proto != 0 && h.hasPort(port) && h.Matches(host) {
-			return Verdict{Allowed: true, Host: h}
+	rules := p.Network.Rules(host, port, proto)
+	var best *HostRule
+	var reached Protocol
+	for _, r := range rules {
+		reached |= r.Protocols
+		if best == nil || r.before(best) {
+			best = r
 		}
 	}
-	return Verdict{}
+	if best == nil || reached&proto != proto {
+		return Verdict{}
+	}
+	return Verdict{Allowed: true, Host: best}
+}
+
+// Rules gives the rules that apply to a connection to host at port with any of
+// proto, in mode NetHosts. What one of them allows is allowed.
+func (n *Network) Rules(host string, port uint16, proto Protocol) []*HostRule {
+	if n.Mode != NetHosts {
+		return nil
+	}
+	var rules []*HostRule
+	for i := range n.Hosts {
+		if r := &n.Hosts[i]; r.Protocols&proto != 0 && r.hasPort(port) && r.Matches(host) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// before says whether r is the rule to name when b applies as well.
+func (r *HostRule) before(b *HostRule) bool {
+	switch {
+	case r.ReadOnly != b.ReadOnly:
+		return b.ReadOnly
+	case r.Private != b.Private:
+		return r.Private
+	case (r.MaxBytes == 0) != (b.MaxBytes == 0):
+		return r.MaxBytes == 0
+	case (r.MaxConnections == 0) != (b.MaxConnections == 0):
+		return r.MaxConnections == 0
+	case len(r.Host) != len(b.Host):
+		return len(r.Host) > len(b.Host)
+	}
+	return compareHosts(r, b) < 0
 }
 
 func (h *HostRule) hasPort(port uint16) bool {
@@ -132,12 +171,10 @@ func (h *HostRule) hasPort(port uint16) bool {
 }
 
 // Matches says whether the rule names host, which is a name or an address in
-// any textual form that netip accepts.
+// any textual form that netip accepts. What is neither, such as "127.1" or a
+// name with a NUL, which resolvers read in their own ways, is named by no rule.
 func (h *HostRule) Matches(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "" {
-		return false
-	}
+	host = asciiLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap()
 		if h.Host == "*" {
@@ -149,53 +186,81 @@ func (h *HostRule) Matches(host string) bool {
 		r, err := netip.ParseAddr(h.Host)
 		return err == nil && r.Unmap() == a.WithZone("")
 	}
-	if h.Host == "*" {
-		return true
+	if hostName(host) != nil {
+		return false
 	}
 	if suffix, ok := strings.CutPrefix(h.Host, "*"); ok {
-		return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+		return strings.HasSuffix(host, suffix) && len(host) > len(suffix)
 	}
 	return h.Host == host
 }
 
+func asciiLower(s string) string {
+	for i := 0; i < len(s); i++ {
+		if lower(s[i]) != s[i] {
+			b := []byte(s)
+			for i := range b {
+				b[i] = lower(b[i])
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
 // special lists what is not the public internet, from the IANA special-purpose
 // address registries (RFC 6890 and its updates).
-var special = []netip.Prefix{
-	prefix4(0, 0, 0, 0, 8),       // "this network"
-	prefix4(10, 0, 0, 0, 8),      // private
-	prefix4(100, 64, 0, 0, 10),   // carrier-grade NAT; some clouds' metadata
-	prefix4(127, 0, 0, 0, 8),     // loopback
-	prefix4(169, 254, 0, 0, 16),  // link-local; clouds' metadata service
-	prefix4(172, 16, 0, 0, 12),   // private
-	prefix4(192, 0, 0, 0, 24),    // protocol assignments; some clouds' metadata
-	prefix4(192, 0, 2, 0, 24),    // documentation
-	prefix4(192, 88, 99, 0, 24),  // 6to4 relays
-	prefix4(192, 168, 0, 0, 16),  // private
-	prefix4(198, 18, 0, 0, 15),   // benchmarking
-	prefix4(198, 51, 100, 0, 24), // documentation
-	prefix4(203, 0, 113, 0, 24),  // documentation
-	prefix4(224, 0, 0, 0, 4),     // multicast
-	prefix4(240, 0, 0, 0, 4),     // reserved, broadcast
+var special4 = [...]struct {
+	addr [4]byte
+	bits int
+}{
+	{[4]byte{0, 0, 0, 0}, 8},       // "this network"
+	{[4]byte{10, 0, 0, 0}, 8},      // private
+	{[4]byte{100, 64, 0, 0}, 10},   // carrier-grade NAT; some clouds' metadata
+	{[4]byte{127, 0, 0, 0}, 8},     // loopback
+	{[4]byte{169, 254, 0, 0}, 16},  // link-local; clouds' metadata service
+	{[4]byte{172, 16, 0, 0}, 12},   // private
+	{[4]byte{192, 0, 0, 0}, 24},    // protocol assignments; some clouds' metadata
+	{[4]byte{192, 0, 2, 0}, 24},    // documentation
+	{[4]byte{192, 88, 99, 0}, 24},  // 6to4 relays
+	{[4]byte{192, 168, 0, 0}, 16},  // private
+	{[4]byte{198, 18, 0, 0}, 15},   // benchmarking
+	{[4]byte{198, 51, 100, 0}, 24}, // documentation
+	{[4]byte{203, 0, 113, 0}, 24},  // documentation
+	{[4]byte{224, 0, 0, 0}, 4},     // multicast
+	{[4]byte{240, 0, 0, 0}, 4},     // reserved, broadcast
 }
 
-// global6 is the only part of IPv6 that is assigned to the public internet.
-var global6 = netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20}), 3)
-
-// special6 lists parts of global6 that are not public, or that carry an IPv4
-// address which would have to be checked as such.
-var special6 = []netip.Prefix{
-	prefix6(0x2001, 0, 23),     // protocol assignments, Teredo
-	prefix6(0x2001, 0xdb8, 32), // documentation
-	prefix6(0x2002, 0, 16),     // 6to4
-	prefix6(0x3fff, 0, 20),     // documentation
+// special6 lists parts of the public IPv6 internet that are not public, or that carry an
+// IPv4 address which would have to be checked as such.
+var special6 = [...]struct {
+	addr [4]byte
+	bits int
+}{
+	{[4]byte{0x20, 0x01}, 23},             // protocol assignments, Teredo
+	{[4]byte{0x20, 0x01, 0x0d, 0xb8}, 32}, // documentation
+	{[4]byte{0x20, 0x02}, 16},             // 6to4
+	{[4]byte{0x3f, 0xff}, 20},             // documentation
 }
 
-func prefix4(a, b, c, d byte, bits int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{a, b, c, d}), bits)
-}
+// global6 begins the only part of IPv6 that is assigned to the public internet,
+// 2000::/3.
+var global6 = [16]byte{0x20}
 
-func prefix6(a, b uint16, bits int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom16([16]byte{byte(a >> 8), byte(a), byte(b >> 8), byte(b)}), bits)
+// notPublic gives the prefixes of an address family that are not public. For
+// IPv6 everything outside 2000::/3 is not public either.
+func notPublic(v4 bool) []netip.Prefix {
+	prefixes := make([]netip.Prefix, 0, len(special4))
+	if v4 {
+		for _, s := range special4 {
+			prefixes = append(prefixes, netip.PrefixFrom(netip.AddrFrom4(s.addr), s.bits))
+		}
+		return prefixes
+	}
+	for _, s := range special6 {
+		prefixes = append(prefixes, netip.PrefixFrom(netip.AddrFrom16([16]byte{s.addr[0], s.addr[1], s.addr[2], s.addr[3]}), s.bits))
+	}
+	return prefixes
 }
 
 // Public says whether an address belongs to the public internet: not private,
@@ -203,21 +268,13 @@ func prefix6(a, b uint16, bits int) netip.Prefix {
 // that carries an IPv4 address.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
-	if a.Zone() != "" {
+	if !a.IsValid() || a.Zone() != "" {
 		return false
 	}
-	if a.Is4() {
-		for _, p := range special {
-			if p.Contains(a) {
-				return false
-			}
-		}
-		return a.IsValid()
-	}
-	if !global6.Contains(a) {
+	if a.Is6() && !netip.PrefixFrom(netip.AddrFrom16(global6), 3).Contains(a) {
 		return false
 	}
-	for _, p := range special6 {
+	for _, p := range notPublic(a.Is4()) {
 		if p.Contains(a) {
 			return false
 		}

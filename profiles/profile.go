@@ -22,27 +22,27 @@ import "time"
 // run: back ends always grant them.
 type Profile struct {
 	// Workspace is the directory the run works in; "" if there is none.
-	Workspace string
+	Workspace string `json:"workspace,omitempty"`
 	// Skill is the resolved directory of the skill; "" if there is none.
 	// It is never writable from inside, whatever the rules say.
-	Skill string
+	Skill string `json:"skill,omitempty"`
 	// Home is the user's real home directory, for messages and display only.
-	Home string
+	Home string `json:"home,omitempty"`
 
-	Paths   []PathRule
-	Denials []Denial
-	Network Network
+	Paths   []PathRule `json:"paths,omitempty"`
+	Denials []Denial   `json:"denials,omitempty"`
+	Network Network    `json:"network,omitzero"`
 	// Sockets are the unix sockets outside the run that it may talk to.
-	Sockets []SocketRule
-	Env     Env
-	Process Process
-	Limits  Limits
+	Sockets []SocketRule `json:"sockets,omitempty"`
+	Env     Env          `json:"env,omitzero"`
+	Process Process      `json:"process,omitzero"`
+	Limits  Limits       `json:"limits,omitzero"`
 	// Demands are constraints of a manifest that no Profile field expresses.
 	// A back end reports each as a clause of strength None, unless it can
 	// hold it.
-	Demands []Demand
+	Demands []Demand `json:"demands,omitempty"`
 	// Redact names what must never appear in captured output.
-	Redact []Secret
+	Redact []Secret `json:"redact,omitempty"`
 }
 
 // Origin says where a rule comes from: which source (a file, a flag, built-in
@@ -63,78 +63,77 @@ type Origin struct {
 // and the command that the user typed may always start.
 type Process struct {
 	// Create allows child processes (fork and exec).
-	Create bool
+	Create bool `json:"create,omitempty"`
 	// Query allows seeing the user's other processes.
-	Query bool
+	Query bool `json:"query,omitempty"`
 	// AnyMode allows modes that open files to others, set-uid and set-gid, on
 	// what the profile may write.
-	AnyMode bool
+	AnyMode bool `json:"any_mode,omitempty"`
 	// ExecuteOwn allows starting programs that lie in the run's own HOME and
 	// temporary directory, which the run can write.
-	ExecuteOwn bool
-	Origin     Origin
+	ExecuteOwn bool   `json:"execute_own,omitempty"`
+	Origin     Origin `json:"origin,omitzero"`
 }
 
 // SocketRule allows connecting and sending to one unix socket: a path, or an
 // abstract name written "@name".
 type SocketRule struct {
-	Path   string
-	Origin Origin
+	Path   string `json:"path"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Env says which variables of the caller's environment the run receives. What
 // is not named is not passed.
 type Env struct {
 	// Pass lists names; a name may end in "*".
-	Pass []EnvRule
+	Pass []EnvRule `json:"pass,omitempty"`
 	// Deny lists names that are never passed, whatever Pass says. A "*" stands
 	// for any text, and ASCII case does not count.
-	Deny []EnvRule
+	Deny []EnvRule `json:"deny,omitempty"`
 	// Allow lists exact names that are passed although Deny covers them: the
 	// user, or an accepted secrets.read, named them.
-	Allow []EnvRule
+	Allow []EnvRule `json:"allow,omitempty"`
 	// Set gives fixed values. Set beats Pass, Deny beats neither: the values
 	// are ours.
-	Set []EnvVar
+	Set []EnvVar `json:"set,omitempty"`
 }
 
 // EnvRule names a variable, or several with a "*".
 type EnvRule struct {
-	Name string
-	// Except lists names that the rule leaves alone, in Deny only: a secret
-	// that the user granted by name.
-	Except []string
-	Origin Origin
+	Name   string `json:"name"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // EnvVar is a variable with its value.
 type EnvVar struct {
-	Name, Value string
-	Origin      Origin
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Demand is a manifest constraint that the neutral form has no field for, such
 // as a rate limit on file reads. Name is "constraint.KEY".
 type Demand struct {
-	Name   string
-	Detail string
-	Origin Origin
+	Name   string `json:"name"`
+	Detail string `json:"detail,omitempty"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Secret is a value to be replaced in captured output: the value of a variable
 // (Env) or the content of a file (Path).
 type Secret struct {
-	Env, Path string
-	Origin    Origin
+	Env    string `json:"env,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Limits bound what the run may use. Zero means no limit of ours.
 type Limits struct {
-	Memory    int64         // bytes of resident memory of the whole tree
-	CPU       time.Duration // processor time, per process where no cgroup holds the tree
-	Wall      time.Duration // time from start to end
-	Processes int64         // processes and threads alive at once
-	OpenFiles int64         // descriptors per process
-	FileSize  int64         // bytes in one file
-	Output    int64         // bytes on stdout and stderr together
+	Memory    int64         `json:"memory,omitempty"`     // bytes of resident memory of the whole tree
+	CPU       time.Duration `json:"cpu,omitempty"`        // processor time, per process where no cgroup holds the tree
+	Wall      time.Duration `json:"wall,omitempty"`       // time from start to end
+	Processes int64         `json:"processes,omitempty"`  // processes and threads alive at once
+	OpenFiles int64         `json:"open_files,omitempty"` // descriptors per process
+	FileSize  int64         `json:"file_size,omitempty"`  // bytes in one file
+	Output    int64         `json:"output,omitempty"`     // bytes on stdout and stderr together
 }

@@ -43,4 +43,10 @@ type (
 		Ports               []int64
 		ReadOnly            bool
 	}
+	secondLevelRow struct {
+		Label, Reason string
+	}
+	suffixRow struct {
+		Name, Reason string
+	}
 )

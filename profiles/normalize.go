@@ -1,0 +1,258 @@
+package profiles
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Normalize brings the profile into a form in which rules are sorted, none
+// occurs twice, and none is there that another makes superfluous. What the
+// profile allows stays exactly the same. It does not change lists that the
+// profile shares with others.
+//
+// A path rule keeps only the accesses that no rule on a directory above it
+// grants already, and likewise a denial. Rules of different origin stay apart,
+// so that the origin of each access is known.
+func (p *Profile) Normalize() {
+	p.Paths = normalPaths(p.Paths)
+	p.Denials = normalDenials(p.Denials)
+	p.Network.normalize()
+	p.Sockets = sorted(p.Sockets, func(a, b *SocketRule) int { return cmp.Compare(a.Path, b.Path) }, func(s *SocketRule) *Origin { return &s.Origin })
+	p.Env.normalize()
+	p.Demands = sorted(p.Demands, compareDemands, func(d *Demand) *Origin { return &d.Origin })
+	p.Redact = sorted(p.Redact, compareSecrets, func(s *Secret) *Origin { return &s.Origin })
+}
+
+// sorted gives a copy of rules in order and without those that differ from the
+// one before in their origin at most; nil for none.
+func sorted[T any](rules []T, compare func(a, b *T) int, origin func(*T) *Origin) []T {
+	if len(rules) == 0 {
+		return nil
+	}
+	s := slices.Clone(rules)
+	slices.SortFunc(s, func(a, b T) int {
+		return cmp.Or(compare(&a, &b), compareOrigins(origin(&a), origin(&b)))
+	})
+	return slices.CompactFunc(s, func(a, b T) bool { return compare(&a, &b) == 0 })
+}
+
+func normalPaths(rules []PathRule) []PathRule {
+	compare := func(a, b *PathRule) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), -compareBools(a.Tree, b.Tree), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
+	}
+	rules = sorted(rules, compare, func(r *PathRule) *Origin { return &r.Origin })
+	trees := make(map[string]Access, len(rules))
+	for _, r := range rules {
+		if r.Tree {
+			trees[r.Path] |= r.Access
+		}
+	}
+	kept := rules[:0]
+	var path string
+	var here Access // granted to the same path by a rule before, in order
+	for _, r := range rules {
+		if r.Path != path {
+			path, here = r.Path, 0
+			for dir, ok := above(path); ok; dir, ok = above(dir) {
+				here |= trees[dir]
+			}
+		}
+		// Trees come first, so that what they grant counts for the file too.
+		if r.Access &^= here; r.Access != 0 {
+			here |= r.Access
+			if last := len(kept) - 1; last >= 0 && kept[last].Path == r.Path && kept[last].Tree == r.Tree && kept[last].Origin == r.Origin {
+				kept[last].Access |= r.Access
+			} else {
+				kept = append(kept, r)
+			}
+		}
+	}
+	return nilIfEmpty(kept)
+}
+
+// above gives the directory that holds path; false for "/".
+func above(path string) (string, bool) {
+	switch i := strings.LastIndexByte(path, '/'); {
+	case path == "/" || i < 0:
+		return "", false
+	case i == 0:
+		return "/", true
+	default:
+		return path[:i], true
+	}
+}
+
+func normalDenials(denials []Denial) []Denial {
+	denials = slices.Clone(denials)
+	for i := range denials {
+		d := &denials[i]
+		d.Access |= Delete // which every denial refuses
+		d.Except = slices.Clone(d.Except)
+		slices.Sort(d.Except)
+		d.Except = nilIfEmpty(slices.Compact(d.Except))
+	}
+	compare := func(a, b *Denial) int {
+		return cmp.Or(compareScopes(a, b), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
+	}
+	denials = sorted(denials, compare, func(d *Denial) *Origin { return &d.Origin })
+	type key struct {
+		path  string
+		class Class
+	}
+	whole := make(map[key]Access, len(denials))
+	for _, d := range denials {
+		if d.whole() {
+			whole[key{d.Path, d.Class}] |= d.Access
+		}
+	}
+	kept := denials[:0]
+	var here Access
+	for i, d := range denials {
+		if i == 0 || compareScopes(&denials[i-1], &d) != 0 {
+			here = 0
+			if !d.whole() {
+				here = whole[key{d.Path, d.Class}]
+			}
+			for dir, ok := above(d.Path); ok; dir, ok = above(dir) {
+				here |= whole[key{dir, d.Class}]
+			}
+		}
+		if rest := d.Access &^ here; rest != 0 {
+			here |= rest
+			d.Access = rest | Delete
+			if last := len(kept) - 1; last >= 0 && compareScopes(&kept[last], &d) == 0 && kept[last].Origin == d.Origin {
+				kept[last].Access |= d.Access
+			} else {
+				kept = append(kept, d)
+			}
+		}
+	}
+	return nilIfEmpty(kept)
+}
+
+// whole says whether the denial covers Path and all beneath it without
+// condition.
+func (d *Denial) whole() bool { return d.Match == "" && len(d.Except) == 0 && !d.UnlessMade }
+
+// compareScopes orders denials by all but what they refuse and their origin.
+func compareScopes(a, b *Denial) int {
+	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Match, b.Match), cmp.Compare(a.Class, b.Class),
+		compareBools(a.UnlessMade, b.UnlessMade), slices.Compare(a.Except, b.Except))
+}
+
+func (n *Network) normalize() {
+	if n.Mode != NetHosts {
+		n.Hosts = nil
+	}
+	hosts := slices.Clone(n.Hosts)
+	for i := range hosts {
+		hosts[i].Ports = normalPorts(hosts[i].Ports)
+	}
+	hosts = sorted(hosts, compareHosts, func(h *HostRule) *Origin { return &h.Origin })
+	n.Hosts = nil
+	for i := range hosts {
+		if !slices.ContainsFunc(hosts, func(b HostRule) bool { return compareHosts(&hosts[i], &b) != 0 && hosts[i].within(&b) }) {
+			n.Hosts = append(n.Hosts, hosts[i])
+		}
+	}
+	listen := sorted(n.Listen, compareListens, func(l *ListenRule) *Origin { return &l.Origin })
+	n.Listen = nil
+	for i, l := range listen {
+		if !slices.ContainsFunc(listen, func(b ListenRule) bool { return compareListens(&listen[i], &b) != 0 && l.within(b) }) {
+			n.Listen = append(n.Listen, l)
+		}
+	}
+}
+
+// normalPorts sorts ranges and joins those that touch.
+func normalPorts(ports []PortRange) []PortRange {
+	ports = slices.Clone(ports)
+	slices.SortFunc(ports, func(a, b PortRange) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) })
+	var joined []PortRange
+	for _, r := range ports {
+		if n := len(joined); n > 0 && int(r.First) <= int(joined[n-1].Last)+1 {
+			joined[n-1].Last = max(joined[n-1].Last, r.Last)
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
+// within says whether everything that a allows b allows too. Bounds of rules
+// that cover the same do not add up.
+func (a *HostRule) within(b *HostRule) bool {
+	if smaller(a.MaxBytes, b.MaxBytes) != a.MaxBytes || smaller(a.MaxConnections, b.MaxConnections) != a.MaxConnections || b.ReadOnly && !a.ReadOnly || a.Private && !b.Private || a.Protocols&^b.Protocols != 0 {
+		return false
+	}
+	both := commonHosts(a.Host, b.Host)
+	return len(both) == 1 && both[0] == a.Host && slices.Equal(commonPorts(a.Ports, b.Ports), a.Ports)
+}
+
+func (a ListenRule) within(b ListenRule) bool {
+	return b.Ports.First <= a.Ports.First && a.Ports.Last <= b.Ports.Last && (b.Any || !a.Any)
+}
+
+func (e *Env) normalize() {
+	pass := normalNames(e.Pass)
+	e.Pass = nil
+	for _, r := range pass {
+		if !slices.ContainsFunc(pass, func(b EnvRule) bool {
+			return b.Name != r.Name && strings.HasSuffix(b.Name, "*") && passes(b.Name, r.Name)
+		}) {
+			e.Pass = append(e.Pass, r)
+		}
+	}
+	e.Deny = normalNames(e.Deny)
+	e.Allow = normalNames(e.Allow)
+	e.Set = sorted(e.Set, compareVars, func(v *EnvVar) *Origin { return &v.Origin })
+}
+
+func normalNames(rules []EnvRule) []EnvRule {
+	return sorted(rules, func(a, b *EnvRule) int { return cmp.Compare(a.Name, b.Name) }, func(r *EnvRule) *Origin { return &r.Origin })
+}
+
+func compareHosts(a, b *HostRule) int {
+	ports := func(a, b PortRange) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) }
+	return cmp.Or(cmp.Compare(a.Host, b.Host), slices.CompareFunc(a.Ports, b.Ports, ports), cmp.Compare(a.Protocols, b.Protocols),
+		compareBools(a.ReadOnly, b.ReadOnly), compareBools(a.Private, b.Private),
+		cmp.Compare(a.MaxBytes, b.MaxBytes), cmp.Compare(a.MaxConnections, b.MaxConnections))
+}
+
+func compareListens(a, b *ListenRule) int {
+	return cmp.Or(cmp.Compare(a.Ports.First, b.Ports.First), cmp.Compare(a.Ports.Last, b.Ports.Last), compareBools(a.Any, b.Any))
+}
+
+func compareVars(a, b *EnvVar) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+}
+
+func compareDemands(a, b *Demand) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Detail, b.Detail))
+}
+
+func compareSecrets(a, b *Secret) int {
+	return cmp.Or(cmp.Compare(a.Env, b.Env), cmp.Compare(a.Path, b.Path))
+}
+
+func compareOrigins(a, b *Origin) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Capability, b.Capability), cmp.Compare(a.Reason, b.Reason))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func nilIfEmpty[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"skillrun/profiles"
+)
+
+// Config is what a Gate needs to know. Only Network is required.
+type Config struct {
+	Network *profiles.Network
+	// System tells how to resolve names; nil reads the machine's own files.
+	System *System
+	// Dial makes the connections out, to addresses only, and those to name
+	// servers; nil is a plain dialer. A test, or a way through another proxy,
+	// puts its own here.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Admit is asked last about each connection that the policy grants: rate
+	// limits and time windows go here. nil admits all.
+	Admit func(Request) bool
+	// Report receives each verdict; nil drops them. It is called from many
+	// goroutines and must not block for long.
+	Report func(Verdict)
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+
+	// MaxConnections bounds the connections alive at once (10000). Each takes
+	// two descriptors, and four more while it carries bulk data.
+	MaxConnections int
+	// HeadTimeout bounds the wait for the rest of a TLS or HTTP head once its
+	// first byte is there (20 s), and for a connection out (20 s).
+	HeadTimeout time.Duration
+	// IdleTimeout ends a connection on which nothing moved in either
+	// direction (1 h).
+	IdleTimeout time.Duration
+}
+
+// Gate is the egress of one run. Its Serve methods block until Close or until
+// their listener fails for good; any number of them may run at once.
+type Gate struct {
+	cfg     Config
+	policy  *Policy
+	client  client
+	handed  handed
+	hosts   map[netip.Addr][]string // allowed names of the hosts file
+	cache   cache
+	buffers buffers
+	known   pending
+
+	questions chan struct{} // places for questions under way
+	live      atomic.Int64  // connections
+	silent    atomic.Int64  // refused names not reported
+
+	spares spares
+
+	mu     sync.Mutex
+	closed bool
+	open   map[io.Closer]struct{}
+	told   map[string]struct{} // refused names already reported
+}
+
+// New makes the Gate of one run.
+func New(cfg Config) (*Gate, error) {
+	if cfg.System == nil {
+		sys, err := ReadSystem()
+		if err != nil {
+			return nil, err
+		}
+		cfg.System = sys
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(Request) bool { return true }
+	}
+	if cfg.Report == nil {
+		cfg.Report = func(Verdict) {}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.MaxConnections <= 0 {
+		cfg.MaxConnections = 10000
+	}
+	if cfg.HeadTimeout <= 0 {
+		cfg.HeadTimeout = 20 * time.Second
+	}
+	if cfg.IdleTimeout <= 0 {
+		cfg.IdleTimeout = time.Hour
+	}
+	policy := NewPolicy(cfg.Network)
+	return &Gate{
+		cfg:       cfg,
+		policy:    policy,
+		hosts:     fileNames(policy, cfg.System.Hosts),
+		client:    client{cfg.System, cfg.Dial},
+		questions: make(chan struct{}, 128),
+		open:      map[io.Closer]struct{}{},
+		told:      map[string]struct{}{},
+	}, nil
+}
+
+// Policy is the policy that the Gate decides by.
+func (g *Gate) Policy() *Policy { return g.policy }
+
+// Handed gives the names that addr was given out for and stands for now.
+// A name that the hosts file gives to addr counts always, since programs read
+// that file themselves.
+func (g *Gate) Handed(addr netip.Addr) []string {
+	addr = addr.Unmap()
+	return append(g.handed.of(addr, g.cfg.Now()), g.hosts[addr]...)
+}
+
+// fileNames turns the allowed part of a hosts file around.
+func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string {
+	m := map[netip.Addr][]string{}
+	for name, addrs := range hosts {
+		for _, a := range addrs {
+			if p.Answer(name, a) {
+				m[a] = append(m[a], name)
+			}
+		}
+	}
+	return m
+}
+
+// Live is the number of connections alive.
+func (g *Gate) Live() int64 { return g.live.Load() }
+
+// Unreported is the number of refused DNS questions that were not reported:
+// repetitions, and names beyond the first thousand.
+func (g *Gate) Unreported() int64 { return g.silent.Load() }
+
+// Close ends all connections and makes the Serve methods return. Verdicts of
+// what it ends are still reported, by the goroutines concerned.
+func (g *Gate) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	open := g.open
+	g.open = nil
+	g.mu.Unlock()
+	for c := range open {
+		c.Close()
+	}
+	return nil
+}
+
+// hold makes Close close c too. It says no, and closes c, if that is over.
+func (g *Gate) hold(c io.Closer) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		c.Close()
+		return false
+	}
+	g.open[c] = struct{}{}
+	return true
+}
+
+func (g *Gate) release(c io.Closer) {
+	g.mu.Lock()
+	delete(g.open, c)
+	g.mu.Unlock()
+	c.Close()
+}
+
+// accept hands each connection of ln to f. Errors that pass, such as a lack of
+// descriptors, are waited out.
+func (g *Gate) accept(ln net.Listener, f func(net.Conn)) error {
+	if !g.hold(ln) {
+		return net.ErrClosed
+	}
+	defer g.release(ln)
+	failed := failures(0)
+	for {
+		conn, err := ln.Accept()
+		if failed.over(err) {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		if g.live.Add(1) > int64(g.cfg.MaxConnections) {
+			g.live.Add(-1)
+			reset(conn)
+			continue
+		}
+		go func() {
+			defer g.live.Add(-1)
+			if g.hold(conn) {
+				defer g.release(conn)
+				f(conn)
+			}
+		}()
+	}
+}
+
+// failures counts errors in a row.
+type failures int
+
+// over says whether an error ends a server. A closed socket does, and so does
+// one that keeps failing; others, such as a lack of descriptors, are waited out.
+func (f *failures) over(err error) bool {
+	if err == nil {
+		*f = 0
+		return false
+	}
+	if errors.Is(err, net.ErrClosed) || *f >= 200 {
+		return true
+	}
+	*f++
+	time.Sleep(min(time.Duration(*f)*time.Millisecond, 100*time.Millisecond))
+	return false
+}
+
+// reset closes a connection so that the other side sees it refused, not ended.
+func reset(c net.Conn) {
+	if t, ok := c.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.Close()
+}

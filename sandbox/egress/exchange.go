@@ -1,0 +1,275 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"skillrun/profiles"
+)
+
+// exchange is one connection of the run on its way through the gate.
+type exchange struct {
+	g    *Gate
+	c    net.Conn
+	v    Verdict
+	buf  []byte // bytes of the run, read and not yet passed on
+	seen bool   // buf was inspected
+	http bool   // each request has to be checked
+	sent atomic.Int64
+	rcvd atomic.Int64
+
+	names  map[string]*rule // what the rules grant at this address and port, by name
+	addr   *rule            // what they grant to the address itself, nil if nothing
+	rule   *rule            // the one that decided
+	dialed bool
+}
+
+// firstBytes is how long the gate waits for the run to speak before it
+// connects. What speaks within it is judged before anything leaves; what does
+// not (the server speaks first) is judged when it does.
+const firstBytes = 40 * time.Millisecond
+
+func (g *Gate) exchange(c net.Conn, door Door) *exchange {
+	return &exchange{g: g, c: c, v: Verdict{Start: g.cfg.Now(), Door: door, Protocol: profiles.TCP, Reason: Granted}}
+}
+
+// report ends the exchange's story.
+func (x *exchange) report() {
+	x.v.Duration = x.g.cfg.Now().Sub(x.v.Start)
+	x.v.Sent, x.v.Received = x.sent.Load(), x.rcvd.Load()
+	x.v.Allowed = x.v.Reason == Granted
+	if x.rule != nil {
+		x.v.Rule = x.rule.HostRule
+	}
+	x.g.cfg.Report(x.v)
+}
+
+// aim finds what the rules grant at an address, for the names that it was
+// given out for.
+func (x *exchange) aim(dst netip.AddrPort, names []string) Reason {
+	x.v.Addr, x.v.Port = dst.Addr().Unmap(), dst.Port()
+	q := Request{Addr: x.v.Addr, Port: x.v.Port, Protocol: x.v.Protocol}
+	var why Reason
+	x.addr, why = x.g.policy.decide(q)
+	slices.Sort(names)
+	x.names = map[string]*rule{}
+	for _, n := range names {
+		q.Name = n
+		r, w := x.g.policy.decide(q)
+		if r != nil {
+			x.names[n] = r
+			if x.v.Name == "" {
+				x.v.Name = n
+			}
+		} else if x.addr == nil && len(x.names) == 0 {
+			why, x.v.Name = w, n
+		}
+	}
+	if x.addr == nil && len(x.names) == 0 {
+		return why
+	}
+	if x.rule = x.addr; x.rule == nil || x.rule.ReadOnly && x.v.Name != "" {
+		x.rule = x.names[x.v.Name]
+	}
+	return Granted
+}
+
+// free says that no look at the bytes can change the decision.
+func (x *exchange) free() bool { return x.addr != nil && !x.addr.ReadOnly }
+
+// admit asks budgets and hooks.
+func (x *exchange) admit() Reason {
+	if why := x.rule.admit(); why != Granted {
+		return why
+	}
+	if !x.g.cfg.Admit(Request{Name: x.v.Name, Addr: x.v.Addr, Port: x.v.Port, Protocol: x.v.Protocol}) {
+		return NotNow
+	}
+	return Granted
+}
+
+// dial connects to the first address that answers.
+func (x *exchange) dial(addrs []netip.Addr) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), x.g.cfg.HeadTimeout)
+	defer cancel()
+	var err error
+	for i, a := range addrs {
+		try, stop := ctx, context.CancelFunc(func() {})
+		if i < len(addrs)-1 {
+			try, stop = context.WithTimeout(ctx, 3*time.Second)
+		}
+		var up net.Conn
+		up, err = x.g.cfg.Dial(try, "tcp", netip.AddrPortFrom(a, x.v.Port).String())
+		stop()
+		if err == nil {
+			x.v.Addr = a
+			return up, nil
+		}
+	}
+	return nil, err
+}
+
+// plain carries a connection whose destination is known by address.
+func (x *exchange) plain(dst netip.AddrPort) {
+	defer x.report()
+	if x.v.Reason = x.aim(dst, x.g.Handed(dst.Addr())); x.v.Reason != Granted {
+		reset(x.c)
+		return
+	}
+	if !x.free() {
+		if x.v.Reason = x.inspect(firstBytes); x.v.Reason != Granted {
+			x.refuse()
+			return
+		}
+	}
+	if x.v.Reason = x.admit(); x.v.Reason != Granted {
+		x.refuse()
+		return
+	}
+	up, err := x.dial([]netip.Addr{x.v.Addr})
+	if err != nil {
+		x.v.Reason = Unreachable
+		reset(x.c)
+		return
+	}
+	x.relay(up)
+}
+
+// inspect reads until it is clear what the run speaks, and compares names. A
+// run that says nothing within wait is judged later.
+func (x *exchange) inspect(wait time.Duration) Reason {
+	until := time.Now().Add(wait)
+	for first := true; ; first = false {
+		err := x.read(until)
+		switch {
+		case err != nil && len(x.buf) == 0:
+			// Silence, or an end without a word: nothing to judge.
+			x.seen = !errors.Is(err, os.ErrDeadlineExceeded)
+			return Granted
+		case err != nil:
+			return Malformed
+		case first:
+			until = time.Now().Add(x.g.cfg.HeadTimeout)
+		}
+		why, err := x.judge()
+		if err == nil {
+			x.seen = why == Granted
+			return why
+		}
+		if !errors.Is(err, errMore) {
+			return Malformed
+		}
+	}
+}
+
+// read reads on into buf.
+func (x *exchange) read(until time.Time) error {
+	x.c.SetReadDeadline(until)
+	b, n, err := x.g.buffers.read(x.c)
+	if n > 0 {
+		x.buf = append(x.buf, b[:n]...)
+	}
+	if b != nil {
+		x.g.buffers.pool.Put(b)
+	}
+	return err
+}
+
+// judge says what buf means, or errMore.
+func (x *exchange) judge() (Reason, error) {
+	switch classify(x.buf) {
+	case unclear:
+		return "", errMore
+	case isTLS:
+		h, err := parseHello(x.buf)
+		if errors.Is(err, errMore) && len(x.buf) < maxHello {
+			return "", errMore
+		}
+		if err != nil {
+			return Malformed, nil
+		}
+		x.v.TLSName = cut(h.name)
+		return x.judgeHello(h), nil
+	case isHTTP:
+		h, err := parseHead(x.buf)
+		if err != nil {
+			return Malformed, err
+		}
+		x.http = true
+		return x.judgeHead(&h), nil
+	}
+	// Not TLS, not HTTP: nothing names a host. The ports of the web carry
+	// nothing else.
+	if x.rule.ReadOnly || x.addr == nil && (x.v.Port == 80 || x.v.Port == 443) {
+		return Malformed, nil
+	}
+	return Granted, nil
+}
+
+func (x *exchange) judgeHello(h hello) Reason {
+	if x.addr != nil {
+		return Granted // by address; the method under TLS is not visible
+	}
+	if h.name == "" {
+		if h.ech {
+			return HiddenName
+		}
+		return Granted // names nothing else than the address does
+	}
+	t, err := ParseTarget(h.name)
+	if err != nil || t.Name == "" || x.names[t.Name] == nil {
+		if h.ech {
+			return HiddenName
+		}
+		return Mismatch
+	}
+	x.choose(t.Name)
+	return Granted
+}
+
+// choose settles on one of several names that the address was given out for.
+func (x *exchange) choose(name string) {
+	if !x.dialed {
+		x.v.Name, x.rule = name, x.names[name]
+	}
+}
+
+// judgeHead checks one request.
+func (x *exchange) judgeHead(h *head) Reason {
+	x.v.HTTPHost = cut(h.host)
+	if x.addr == nil {
+		for _, s := range []string{h.authority, h.host} {
+			if s == "" {
+				continue
+			}
+			t, _, err := splitHostPort(s)
+			if err != nil || t.Name == "" || x.names[t.Name] == nil {
+				return Mismatch
+			}
+			if x.dialed && t.Name != x.v.Name && x.names[t.Name] != x.rule {
+				return Mismatch // allowed, but by another rule: on a connection of its own
+			}
+			x.choose(t.Name)
+		}
+		if h.method == "CONNECT" {
+			return Mismatch // a tunnel: its end would not be seen
+		}
+	}
+	if x.rule.ReadOnly && !h.readOnly() {
+		return ReadOnly
+	}
+	if h.upgrade != "" && (x.dialed || h.length != 0 || !strings.EqualFold(h.upgrade, "websocket")) {
+		return Malformed
+	}
+	return Granted
+}
+
+// cut bounds what an audit record has to carry.
+func cut(s string) string { return s[:min(len(s), 255)] }

@@ -1,0 +1,95 @@
+package egress_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+	"skillrun/sandbox/egress"
+)
+
+const inside = "EGRESS_TEST_NETWORK"
+
+// inOwnNetwork runs this binary again in new user and network namespaces.
+func inOwnNetwork(m *testing.M) (int, error) {
+	if os.Getenv(inside) != "" {
+		none := egress.AnyIP(&profiles.Network{})
+		none.Sockets = nil
+		if _, err := none.Make(); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// needNetwork skips where the tests have no network of their own; in CI
+// TestMain has failed before.
+func needNetwork(t testing.TB) {
+	t.Helper()
+	if os.Getenv(inside) == "" {
+		t.Skip("no network namespace")
+	}
+}
+
+// thread is a thread in a network namespace of its own: the run.
+type thread struct {
+	do chan func()
+}
+
+// newRun makes the namespace of a run, and serves it.
+func newRun(t testing.TB, g *egress.Gate, n *profiles.Network) *thread {
+	t.Helper()
+	needNetwork(t)
+	r := &thread{do: make(chan func())}
+	ready := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with us
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			ns := egress.AnyIP(n)
+			var fds []int
+			if fds, err = ns.Make(); err == nil {
+				err = g.ServeNamespace(&ns, fds)
+			}
+		}
+		ready <- err
+		for f := range r.do {
+			f()
+		}
+	}()
+	if err := <-ready; err != nil {
+		t.Fatalf("namespace of the run: %v", err)
+	}
+	t.Cleanup(func() { close(r.do) })
+	return r
+}
+
+// in runs f inside the run's network namespace, sockets included.
+func (r *thread) in(f func()) {
+	done := make(chan struct{})
+	r.do <- func() { defer close(done); f() }
+	<-done
+}

@@ -1,0 +1,235 @@
+package egress
+
+import (
+	"net/netip"
+	"sync/atomic"
+
+	"skillrun/profiles"
+)
+
+// Reason says in a word why a verdict is what it is. The words are stable:
+// audit records carry them.
+type Reason string
+
+// The reasons. Granted is the only one of an allowed connection.
+const (
+	Granted       Reason = "granted"
+	BadName       Reason = "bad-name"       // not a host name or address in plain form
+	UnknownName   Reason = "unknown-name"   // no rule names it
+	UnknownAddr   Reason = "unknown-addr"   // no rule names the address, nor was it given out for an allowed name
+	WrongPort     Reason = "wrong-port"     // the host is allowed on other ports or by another protocol
+	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address
+	Mismatch      Reason = "name-mismatch"  // the name in the bytes is not the one the address was given out for
+	HiddenName    Reason = "hidden-name"    // an encrypted ClientHello without an allowed outer name
+	Malformed     Reason = "malformed"      // TLS or HTTP that could be read in two ways
+	ReadOnly      Reason = "read-only"      // a method other than GET, HEAD and OPTIONS
+	OverBytes     Reason = "over-bytes"     // the rule's byte budget is used up
+	OverCount     Reason = "over-count"     // the rule's connection budget is used up, or too many at once
+	NotNow        Reason = "not-now"        // the Admit hook said no: rate limit, time window
+	Unreachable   Reason = "unreachable"    // allowed, but the host does not answer or does not resolve
+	NotRegistered Reason = "not-registered" // a connection to the gate that the supervisor knows nothing of
+)
+
+// Policy is the network part of a profile, made ready for decisions, with the
+// budgets that the run has used. Its methods are safe for concurrent use. The
+// zero Policy and one made of an empty host list allow nothing.
+type Policy struct {
+	rules []rule
+}
+
+// rule is a HostRule with its address parsed and its use counted.
+type rule struct {
+	*profiles.HostRule
+	byAddr bool         // Host is an address or a prefix
+	prefix netip.Prefix // then this
+	conns  atomic.Int64
+	bytes  atomic.Int64
+}
+
+// NewPolicy makes a Policy of a normalized network. It keeps pointers into
+// n.Hosts, which must not change afterwards.
+func NewPolicy(n *profiles.Network) *Policy {
+	p := &Policy{}
+	switch n.Mode {
+	case profiles.NetHost:
+		all := &profiles.HostRule{Host: "*", Ports: []profiles.PortRange{profiles.AnyPort}, Protocols: profiles.TCP | profiles.UDP, Private: true, Origin: n.Origin}
+		p.rules = []rule{{HostRule: all}}
+	case profiles.NetHosts:
+		p.rules = make([]rule, len(n.Hosts))
+		for i := range n.Hosts {
+			r := &p.rules[i]
+			r.HostRule = &n.Hosts[i]
+			if pre, err := netip.ParsePrefix(r.Host); err == nil {
+				r.byAddr, r.prefix = true, pre.Masked()
+			} else if a, err := netip.ParseAddr(r.Host); err == nil {
+				a = a.Unmap().WithZone("")
+				r.byAddr, r.prefix = true, netip.PrefixFrom(a, a.BitLen())
+			}
+		}
+	}
+	return p
+}
+
+// names says whether the rule grants the name, whatever it resolves to.
+func (r *rule) names(name string) bool { return !r.byAddr && r.Matches(name) }
+
+// address says whether the rule grants the address itself.
+func (r *rule) address(a netip.Addr) bool {
+	if r.byAddr {
+		return r.prefix.Contains(a)
+	}
+	return r.Host == "*" && (r.Private || profiles.Public(a))
+}
+
+// nameAt says whether the rule grants the name while it stands for a.
+func (r *rule) nameAt(name string, a netip.Addr) bool {
+	return r.names(name) && (r.Private || profiles.Public(a))
+}
+
+func (r *rule) carries(port uint16, proto profiles.Protocol) bool {
+	if proto == 0 || r.Protocols&proto != proto {
+		return false
+	}
+	for _, p := range r.Ports {
+		if p.First <= port && port <= p.Last {
+			return true
+		}
+	}
+	return false
+}
+
+// Name says whether any rule grants a canonical name, on whatever port: whether
+// the resolver may ask for it at all.
+func (p *Policy) Name(name string) bool {
+	for i := range p.rules {
+		if p.rules[i].names(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Answer says whether address a may be given out for an allowed name. This is
+// what stops a name that resolves to a private address (rebinding), unless a
+// rule says Private or names the address itself.
+func (p *Policy) Answer(name string, a netip.Addr) bool {
+	for i := range p.rules {
+		if r := &p.rules[i]; r.nameAt(name, a) || r.names(name) && p.address(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) address(a netip.Addr) bool {
+	for i := range p.rules {
+		if p.rules[i].address(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Request is one connection that a run wants.
+type Request struct {
+	// Name is canonical; "" if the run went straight to the address.
+	Name string
+	// Addr is without zone and not IPv4-mapped; the zero Addr asks about the
+	// name alone, before it is resolved.
+	Addr     netip.Addr
+	Port     uint16
+	Protocol profiles.Protocol
+}
+
+// Decide gives the rule that grants a request, or the reason for which none
+// does. It counts nothing. With several rules that grant it, the least
+// restrictive one decides: a rule by address, which needs no look at the
+// bytes, before one by name; any method before read-only; no budget before a
+// budget; else the first.
+func (p *Policy) Decide(q Request) (*profiles.HostRule, Reason) {
+	r, why := p.decide(q)
+	if r == nil {
+		return nil, why
+	}
+	return r.HostRule, why
+}
+
+func (p *Policy) decide(q Request) (*rule, Reason) {
+	var best *rule
+	why := UnknownAddr
+	if q.Name != "" {
+		why = UnknownName
+	}
+	for i := range p.rules {
+		r := &p.rules[i]
+		byName := q.Name != "" && r.names(q.Name)
+		byAddr := q.Addr.IsValid() && r.address(q.Addr)
+		if !byName && !byAddr {
+			continue
+		}
+		if !r.carries(q.Port, q.Protocol) {
+			if why != NotPublic {
+				why = WrongPort
+			}
+			continue
+		}
+		if !byAddr && q.Addr.IsValid() && !r.nameAt(q.Name, q.Addr) {
+			why = NotPublic
+			continue
+		}
+		if best == nil || r.rank(byAddr) < best.rank(q.Addr.IsValid() && best.address(q.Addr)) {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, why
+	}
+	return best, Granted
+}
+
+// rank orders the rules that grant the same request; the lowest decides.
+func (r *rule) rank(byAddr bool) int {
+	n := 0
+	if r.ReadOnly {
+		n |= 4
+	}
+	if r.MaxBytes != 0 || r.MaxConnections != 0 {
+		n |= 2
+	}
+	if !byAddr {
+		n |= 1
+	}
+	return n
+}
+
+// admit counts a connection against the rule's budgets.
+func (r *rule) admit() Reason {
+	if r.MaxBytes > 0 && r.bytes.Load() >= r.MaxBytes {
+		return OverBytes
+	}
+	if n := r.conns.Add(1); r.MaxConnections > 0 && n > r.MaxConnections {
+		r.conns.Add(-1)
+		return OverCount
+	}
+	return Granted
+}
+
+// take counts n bytes and says how many of them the budget still allowed.
+func (r *rule) take(n int) int {
+	after := r.bytes.Add(int64(n))
+	if r.MaxBytes <= 0 || after <= r.MaxBytes {
+		return n
+	}
+	left := r.MaxBytes - (after - int64(n))
+	return int(max(left, 0))
+}
+
+// carries says whether any rule grants a port.
+func (p *Policy) carries(port uint16, proto profiles.Protocol) bool {
+	for i := range p.rules {
+		if p.rules[i].carries(port, proto) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"skillrun/profiles"
+)
+
+// ServeProxy is the gate as a proxy, for programs that are told of one: HTTP
+// (CONNECT and absolute form) and SOCKS5 on the same port, which should be on
+// loopback. The same policy, checks and verdicts hold as for a plain
+// connection; a tunnel's bytes are compared with the name that it asked for.
+func (g *Gate) ServeProxy(ln net.Listener) error {
+	return g.accept(ln, func(c net.Conn) {
+		x := g.exchange(c, DoorProxy)
+		defer x.report()
+		x.v.Reason = Malformed
+		until := time.Now().Add(g.cfg.HeadTimeout)
+		for {
+			if len(x.buf) > 0 && x.buf[0] == socksVersion {
+				x.v.Door = DoorSOCKS
+				x.socks(until)
+				return
+			}
+			h, err := parseHead(x.buf)
+			switch {
+			case err == nil:
+				x.proxy(&h)
+				return
+			case !errors.Is(err, errMore):
+				x.answer("400 Bad Request")
+				return
+			}
+			if x.read(until) != nil {
+				return
+			}
+		}
+	})
+}
+
+func (x *exchange) answer(status string) {
+	goodbye(x.c, httpRefusal(status, x.v.Name, x.v.Reason))
+}
+
+// fail refuses a request in HTTP's own way.
+func (x *exchange) fail() {
+	if x.v.Reason == Unreachable {
+		x.answer("502 Bad Gateway")
+		return
+	}
+	x.answer("403 Forbidden")
+}
+
+// proxy serves one request: a tunnel, or one request in absolute form. The
+// latter is the only one of its connection, so that no second request can
+// hide behind it.
+func (x *exchange) proxy(h *head) {
+	authority := h.authority
+	if authority == "" || h.method != "CONNECT" && h.scheme != "http" {
+		x.answer("400 Bad Request")
+		return
+	}
+	t, port, err := splitHostPort(authority)
+	if err != nil {
+		x.v.HTTPHost, x.v.Reason = cut(authority), BadName
+		x.fail()
+		return
+	}
+	if port == 0 {
+		if h.method == "CONNECT" {
+			x.answer("400 Bad Request")
+			return
+		}
+		port = 80
+	}
+	addrs, why := x.destination(t, port)
+	if x.v.Reason = why; why != Granted {
+		x.fail()
+		return
+	}
+	if h.method == "CONNECT" {
+		x.tunnel(addrs, h.size, []byte("HTTP/1.1 200 Connection established\r\n\r\n"), func(Reason) { x.fail() })
+		return
+	}
+	x.http, x.seen = true, true
+	if x.v.Reason = x.judgeForward(h, t); x.v.Reason != Granted {
+		x.fail()
+		return
+	}
+	if x.v.Reason = x.admit(); x.v.Reason != Granted {
+		x.fail()
+		return
+	}
+	up, err := x.dial(addrs)
+	if err != nil {
+		x.v.Reason = Unreachable
+		x.fail()
+		return
+	}
+	x.once(up, h)
+}
+
+// judgeForward checks a request in absolute form: the Host header, if there
+// is one, must say the same as the target.
+func (x *exchange) judgeForward(h *head, t Target) Reason {
+	x.v.HTTPHost = cut(h.host)
+	if h.host != "" {
+		if ht, _, err := splitHostPort(h.host); err != nil || ht != t {
+			return Mismatch
+		}
+	}
+	if x.rule.ReadOnly && !h.readOnly() {
+		return ReadOnly
+	}
+	if h.upgrade != "" {
+		return Malformed
+	}
+	return Granted
+}
+
+// destination judges where a proxy request wants to go, resolving names, and
+// keeps what may be connected to.
+func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
+	x.v.Port = port
+	if t.Name == "" {
+		why := x.aim(netip.AddrPortFrom(t.Addr, port), x.g.Handed(t.Addr))
+		return []netip.Addr{t.Addr}, why
+	}
+	x.v.Name = t.Name
+	r, why := x.g.policy.decide(Request{Name: t.Name, Port: port, Protocol: profiles.TCP})
+	if r == nil {
+		return nil, why
+	}
+	x.rule = r
+	addrs, why := x.g.Lookup(context.Background(), t.Name)
+	if why != Granted {
+		return nil, why
+	}
+	var keep []netip.Addr
+	for _, a := range addrs {
+		// Only addresses that one and the same rule grants, so that budgets
+		// and read-only hold whichever answers.
+		s, w := x.g.policy.decide(Request{Name: t.Name, Addr: a, Port: port, Protocol: profiles.TCP})
+		switch {
+		case s == nil:
+			why = w
+			continue
+		case len(keep) == 0:
+			x.rule = s
+		case s != x.rule:
+			continue
+		}
+		keep = append(keep, a)
+	}
+	if len(keep) == 0 {
+		return nil, why
+	}
+	x.v.Addr = keep[0]
+	x.names = map[string]*rule{t.Name: x.rule}
+	return keep, Granted
+}
+
+// tunnel connects, says so, and from there on is a plain connection whose
+// first bytes are judged when they come.
+func (x *exchange) tunnel(addrs []netip.Addr, size int, yes []byte, no func(Reason)) {
+	x.buf = x.buf[size:]
+	if x.v.Reason = x.admit(); x.v.Reason != Granted {
+		no(x.v.Reason)
+		return
+	}
+	up, err := x.dial(addrs)
+	if err != nil {
+		x.v.Reason = Unreachable
+		no(x.v.Reason)
+		return
+	}
+	if _, err := x.c.Write(yes); err != nil {
+		up.Close()
+		return
+	}
+	x.relay(up)
+}
+
+// once forwards one request and its answer, then ends both connections.
+func (x *exchange) once(up net.Conn, h *head) {
+	if !x.g.hold(up) {
+		return
+	}
+	defer x.g.release(up)
+	x.dialed = true
+	f := x.flow()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.pump(x.c, up, &x.rcvd)
+	}()
+	origin := originForm(string(x.buf[:h.size]), h)
+	x.buf = x.buf[h.size:]
+	err := f.write(up, origin, &x.sent)
+	if err == nil {
+		err = x.body(f, up, h.length)
+	}
+	if err != nil {
+		x.v.Reason = failure(err)
+		reset(up)
+	}
+	<-done
+}
+
+// originForm rewrites a checked head for the server itself: the path alone,
+// our Host, no fields meant for the proxy, and one request per connection.
+func originForm(raw string, h *head) []byte {
+	line, rest, _ := strings.Cut(raw, "\r\n")
+	_, after, _ := strings.Cut(h.target, "://")
+	path := strings.TrimPrefix(after, h.authority)
+	if i := strings.IndexByte(path, '#'); i >= 0 {
+		path = path[:i]
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	var b strings.Builder
+	b.WriteString(h.method + " " + path + line[strings.LastIndexByte(line, ' '):] + "\r\n")
+	b.WriteString("Host: " + h.authority + "\r\nConnection: close\r\n")
+	for rest != "\r\n" && rest != "" {
+		line, rest, _ = strings.Cut(rest, "\r\n")
+		name, _, _ := strings.Cut(line, ":")
+		switch strings.ToLower(name) {
+		case "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te":
+			continue
+		}
+		b.WriteString(line + "\r\n")
+	}
+	b.WriteString("\r\n")
+	return []byte(b.String())
+}
+
+// ProxyEnv gives the variables that lead programs to a proxy at addr, and
+// empties the ones that would lead them past it.
+func ProxyEnv(addr netip.AddrPort) []profiles.EnvVar {
+	http := "http://" + addr.String()
+	socks := "socks5h://" + addr.String() // h: names are resolved at the proxy
+	origin := profiles.Origin{Source: "built-in:proxy", Reason: "the run's way out"}
+	var vars []profiles.EnvVar
+	add := func(value string, names ...string) {
+		for _, n := range names {
+			vars = append(vars, profiles.EnvVar{Name: n, Value: value, Origin: origin})
+		}
+	}
+	add(http, "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")
+	add(socks, "ALL_PROXY", "all_proxy")
+	add("", "NO_PROXY", "no_proxy")
+	add("1", "NODE_USE_ENV_PROXY")
+	add(addr.Addr().String()+":"+strconv.Itoa(int(addr.Port())), "RSYNC_PROXY")
+	return vars
+}

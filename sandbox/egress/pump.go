@@ -1,0 +1,177 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	chunk    = 64 << 10        // one read
+	bulk     = 16 << 20        // bytes moved by the kernel before we look again
+	bulkWait = 2 * time.Second // how long a pipe is kept for a sender that paused
+)
+
+var errBudget = errors.New("byte budget used up")
+
+// buffers holds read buffers: a connection has one only while bytes are there.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *[chunk]byte {
+	if p, ok := b.pool.Get().(*[chunk]byte); ok {
+		return p
+	}
+	return new([chunk]byte)
+}
+
+// flow is the pair of connections of one exchange, and what passed.
+type flow struct {
+	buffers *buffers
+	rule    *rule
+	idle    time.Duration
+	moved   atomic.Int64 // when something last passed, Unix nanoseconds
+}
+
+// touch notes that something passed.
+func (f *flow) touch() { f.moved.Store(time.Now().UnixNano()) }
+
+// left says how long the flow may stay idle from now.
+func (f *flow) left() time.Duration {
+	return f.idle - time.Duration(time.Now().UnixNano()-f.moved.Load())
+}
+
+// pump moves bytes from src to dst until src ends, which it passes on as the
+// end of one direction. While nothing comes it holds neither a buffer nor a
+// pipe; a sender that fills whole buffers is handed to the kernel (splice),
+// unless bytes have a budget, which is exact only when each one is counted.
+func (f *flow) pump(dst, src net.Conn, count *atomic.Int64) error {
+	for {
+		n, err := f.move(dst, src, count)
+		if err == nil && n == chunk && f.rule.MaxBytes == 0 {
+			err = f.splice(dst, src, count)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			closeWrite(dst)
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// move waits for bytes and passes one read of them on.
+func (f *flow) move(dst, src net.Conn, count *atomic.Int64) (int, error) {
+	for {
+		left := f.left()
+		if left <= 0 {
+			return 0, os.ErrDeadlineExceeded
+		}
+		src.SetReadDeadline(time.Now().Add(left))
+		buf, n, err := f.buffers.read(src)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			continue // the other direction may have moved
+		}
+		if n > 0 {
+			err = f.write(dst, buf[:n], count)
+		}
+		if buf != nil {
+			f.buffers.pool.Put(buf)
+		}
+		return n, err
+	}
+}
+
+// write passes bytes on, as far as the budget goes.
+func (f *flow) write(dst net.Conn, b []byte, count *atomic.Int64) error {
+	f.touch()
+	allowed := f.rule.take(len(b))
+	dst.SetWriteDeadline(time.Now().Add(f.idle))
+	n, err := dst.Write(b[:allowed])
+	count.Add(int64(n))
+	if err == nil && allowed < len(b) {
+		err = errBudget
+	}
+	return err
+}
+
+// splice lets the kernel move a stretch of bulk data.
+func (f *flow) splice(dst, src net.Conn, count *atomic.Int64) error {
+	to, ok := dst.(*net.TCPConn)
+	from, ok2 := src.(*net.TCPConn)
+	if !ok || !ok2 {
+		return nil
+	}
+	from.SetReadDeadline(time.Now().Add(bulkWait))
+	to.SetWriteDeadline(time.Now().Add(f.idle))
+	n, err := to.ReadFrom(&io.LimitedReader{R: from, N: bulk})
+	count.Add(n)
+	f.rule.take(int(n))
+	if n > 0 {
+		f.touch()
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil // paused, or slower than the stretch: wait without a pipe
+	case err == nil && n < bulk:
+		return io.EOF
+	}
+	return err
+}
+
+// read waits until src has bytes and only then takes a buffer.
+func (b *buffers) read(src net.Conn) (*[chunk]byte, int, error) {
+	sc, ok := src.(syscall.Conn)
+	if !ok {
+		buf := b.get()
+		n, err := src.Read(buf[:])
+		return buf, n, err
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return nil, 0, err
+	}
+	var buf *[chunk]byte
+	var n int
+	var rerr error
+	err = raw.Read(func(fd uintptr) bool {
+		buf = b.get()
+		for {
+			n, rerr = syscall.Read(int(fd), buf[:])
+			if rerr != syscall.EINTR {
+				break
+			}
+		}
+		if rerr == syscall.EAGAIN {
+			b.pool.Put(buf)
+			buf = nil
+			return false
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case rerr != nil:
+		b.pool.Put(buf)
+		return nil, 0, rerr
+	case n == 0:
+		return buf, 0, io.EOF
+	}
+	return buf, n, nil
+}
+
+// closeWrite passes the end of a direction on.
+func closeWrite(c net.Conn) {
+	if t, ok := c.(interface{ CloseWrite() error }); ok {
+		t.CloseWrite()
+		return
+	}
+	c.Close()
+}

@@ -1,0 +1,252 @@
+package egress
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// relay carries bytes both ways until both have ended, or one fails.
+func (x *exchange) relay(up net.Conn) {
+	if !x.g.hold(up) {
+		x.v.Reason = Unreachable
+		return
+	}
+	defer x.g.release(up)
+	x.dialed = true
+	f := x.flow()
+	var why atomic.Value // of whichever direction failed first
+	fail := func(err error) {
+		why.CompareAndSwap(nil, failure(err))
+		reset(x.c)
+		reset(up)
+	}
+	if x.http && x.seen {
+		if err := x.upgrade(f, up); err != nil {
+			fail(err)
+			x.v.Reason = why.Load().(Reason)
+			return
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := f.pump(x.c, up, &x.rcvd); err != nil {
+			fail(err)
+		}
+	}()
+	if err := x.forward(f, up); err != nil {
+		fail(err)
+	}
+	<-done
+	if r, ok := why.Load().(Reason); ok {
+		x.v.Reason = r
+	}
+}
+
+func (x *exchange) flow() *flow {
+	f := &flow{buffers: &x.g.buffers, rule: x.rule, idle: x.g.cfg.IdleTimeout}
+	f.touch()
+	return f
+}
+
+// failure is the reason that an error of one direction stands for.
+func failure(err error) Reason {
+	var refused refusal
+	switch {
+	case errors.As(err, &refused):
+		return Reason(refused)
+	case errors.Is(err, errBudget):
+		return OverBytes
+	}
+	return Granted // a peer that goes away is no refusal
+}
+
+// refusal is the error of a direction that the policy ended.
+type refusal Reason
+
+func (r refusal) Error() string { return string(r) }
+
+// forward carries what the run sends. What has not been judged is judged
+// first; HTTP is judged request by request.
+func (x *exchange) forward(f *flow, up net.Conn) error {
+	if !x.free() && !x.seen {
+		for len(x.buf) == 0 {
+			left := f.left()
+			if left <= 0 {
+				return os.ErrDeadlineExceeded
+			}
+			if why := x.inspect(left); why != Granted {
+				return refusal(why)
+			}
+			if x.seen && len(x.buf) == 0 { // the run ended without a word
+				closeWrite(up)
+				return nil
+			}
+		}
+	}
+	if x.http {
+		return x.requests(f, up)
+	}
+	if len(x.buf) > 0 {
+		if err := f.write(up, x.buf, &x.sent); err != nil {
+			return err
+		}
+		x.buf = nil
+	}
+	return f.pump(up, x.c, &x.sent)
+}
+
+// more reads on into buf.
+func (x *exchange) more(f *flow) error {
+	for {
+		left := f.left()
+		if len(x.buf) > 0 {
+			left = min(left, x.g.cfg.HeadTimeout)
+		}
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		err := x.read(time.Now().Add(left))
+		if errors.Is(err, os.ErrDeadlineExceeded) && len(x.buf) == 0 {
+			continue
+		}
+		return err
+	}
+}
+
+// requests forwards HTTP requests, each after its check, as they came.
+func (x *exchange) requests(f *flow, up net.Conn) error {
+	for {
+		h, err := parseHead(x.buf)
+		if errors.Is(err, errMore) {
+			if err := x.more(f); err != nil {
+				if errors.Is(err, io.EOF) && len(x.buf) == 0 {
+					closeWrite(up)
+					return nil
+				}
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return refusal(Malformed)
+		}
+		if why := x.judgeHead(&h); why != Granted {
+			return refusal(why)
+		}
+		if err := x.pass(f, up, int64(h.size)); err != nil {
+			return err
+		}
+		if err := x.body(f, up, h.length); err != nil {
+			return err
+		}
+	}
+}
+
+// pass forwards exactly n bytes.
+func (x *exchange) pass(f *flow, up net.Conn, n int64) error {
+	for n > 0 {
+		if len(x.buf) == 0 {
+			if err := x.more(f); err != nil {
+				return err
+			}
+		}
+		m := min(n, int64(len(x.buf)))
+		if err := f.write(up, x.buf[:m], &x.sent); err != nil {
+			return err
+		}
+		x.buf = x.buf[m:]
+		n -= m
+	}
+	if len(x.buf) == 0 {
+		x.buf = nil
+	}
+	return nil
+}
+
+// body forwards a body of n bytes, or of chunks if n is -1.
+func (x *exchange) body(f *flow, up net.Conn, n int64) error {
+	if n >= 0 {
+		return x.pass(f, up, n)
+	}
+	for {
+		size, line, err := chunkSize(x.buf)
+		if errors.Is(err, errMore) {
+			if err := x.more(f); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return refusal(Malformed)
+		}
+		if size == 0 {
+			return x.trailer(f, up, line)
+		}
+		if err := x.pass(f, up, int64(line)+size); err != nil {
+			return err
+		}
+		for len(x.buf) < 2 {
+			if err := x.more(f); err != nil {
+				return err
+			}
+		}
+		if x.buf[0] != '\r' || x.buf[1] != '\n' {
+			return refusal(Malformed)
+		}
+		if err := x.pass(f, up, 2); err != nil {
+			return err
+		}
+	}
+}
+
+// trailer forwards the end of a chunked body. Trailer fields are refused:
+// nearly nobody sends them, and a server that merges them into the head would
+// see fields that were not checked.
+func (x *exchange) trailer(f *flow, up net.Conn, line int) error {
+	for len(x.buf) < line+2 {
+		if err := x.more(f); err != nil {
+			return err
+		}
+	}
+	if x.buf[line] != '\r' || x.buf[line+1] != '\n' {
+		return refusal(Malformed)
+	}
+	return x.pass(f, up, int64(line)+2)
+}
+
+// upgrade handles a first request that asks to leave HTTP (WebSocket): the
+// server's answer decides whether what follows is still HTTP.
+func (x *exchange) upgrade(f *flow, up net.Conn) error {
+	h, err := parseHead(x.buf)
+	if err != nil || h.upgrade == "" {
+		return nil
+	}
+	if err := x.pass(f, up, int64(h.size)); err != nil {
+		return err
+	}
+	up.SetReadDeadline(time.Now().Add(x.g.cfg.HeadTimeout))
+	const switched = "HTTP/1.1 101"
+	var got []byte
+	for len(got) < len(switched) {
+		b, n, err := f.buffers.read(up)
+		if n > 0 {
+			got = append(got, b[:n]...)
+		}
+		if b != nil {
+			f.buffers.pool.Put(b)
+		}
+		if err != nil {
+			break // the relay sees it again
+		}
+	}
+	if strings.HasPrefix(string(got), switched) {
+		x.http = false
+	}
+	return f.write(x.c, got, &x.rcvd)
+}

@@ -1,0 +1,293 @@
+package egress
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// head is one HTTP/1 request head, read so strictly that no server can read it
+// in another way.
+type head struct {
+	method, target string
+	minor          int    // of the version, 0 or 1
+	scheme         string // of an absolute form; "" otherwise
+	authority      string // of an absolute or authority form
+	host           string // the Host header as sent; "" if absent
+	length         int64  // of the body; -1 means chunked
+	upgrade        string // value of the Upgrade header
+	override       bool   // has a header that replaces the method
+	size           int    // bytes with the final empty line
+}
+
+const maxHead = 64 << 10
+
+var errRequest = errors.New("malformed HTTP request")
+
+// parseHead reads the request head at the start of b. It gives errMore as long
+// as b is only a beginning.
+func parseHead(b []byte) (head, error) {
+	end := bytes.Index(b[:min(len(b), maxHead)], []byte("\r\n\r\n"))
+	if end < 0 {
+		if len(b) >= maxHead || startsWrong(b) {
+			return head{}, errRequest
+		}
+		return head{}, errMore
+	}
+	h := head{size: end + 4}
+	line, rest, _ := strings.Cut(string(b[:end]), "\r\n")
+	if err := h.requestLine(line); err != nil {
+		return head{}, err
+	}
+	f := fields{}
+	for rest != "" {
+		line, rest, _ = strings.Cut(rest, "\r\n")
+		if err := f.add(&h, line); err != nil {
+			return head{}, err
+		}
+	}
+	switch {
+	case f.lengths > 1 || f.codings > 1 || f.hosts > 1,
+		f.lengths > 0 && f.codings > 0,
+		f.codings > 0 && h.minor == 0,
+		f.hosts == 0 && h.minor == 1,
+		h.method == "CONNECT" && h.length != 0:
+		return head{}, errRequest
+	}
+	return h, nil
+}
+
+// startsWrong says early that what came so far cannot become a head.
+func startsWrong(b []byte) bool {
+	return len(b) > 0 && !tokenByte(b[0])
+}
+
+func (h *head) requestLine(line string) error {
+	method, rest, ok := strings.Cut(line, " ")
+	target, version, ok2 := strings.Cut(rest, " ")
+	if !ok || !ok2 || !isToken(method) || target == "" {
+		return errRequest
+	}
+	for i := range len(target) {
+		if target[i] <= ' ' || target[i] == 0x7f {
+			return errRequest
+		}
+	}
+	switch version {
+	case "HTTP/1.1":
+		h.minor = 1
+	case "HTTP/1.0":
+	default:
+		return errRequest
+	}
+	h.method, h.target = method, target
+	switch {
+	case method == "CONNECT":
+		h.authority = target
+	case strings.EqualFold(method, "CONNECT"):
+		return errRequest
+	case target[0] == '/':
+	case target == "*" && method == "OPTIONS":
+	default:
+		scheme, rest, ok := strings.Cut(target, "://")
+		if !ok {
+			return errRequest
+		}
+		switch h.scheme = strings.ToLower(scheme); h.scheme {
+		case "http", "https", "ws", "wss":
+		default:
+			return errRequest
+		}
+		if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+			rest = rest[:i]
+		}
+		if rest == "" || strings.Contains(rest, "@") {
+			return errRequest
+		}
+		h.authority = rest
+	}
+	return nil
+}
+
+// fields counts the header fields of which one is too many.
+type fields struct{ hosts, lengths, codings int }
+
+func (f *fields) add(h *head, line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	if !ok || !isToken(name) { // a folded line starts with a blank, which is no token
+		return errRequest
+	}
+	for i := range len(value) {
+		if value[i] < ' ' && value[i] != '\t' || value[i] == 0x7f {
+			return errRequest
+		}
+	}
+	value = strings.Trim(value, " \t")
+	switch strings.ToLower(name) {
+	case "host":
+		f.hosts++
+		if h.host = value; value == "" {
+			return errRequest
+		}
+	case "content-length":
+		f.lengths++
+		n, err := strconv.ParseUint(value, 10, 62)
+		if err != nil {
+			return errRequest
+		}
+		h.length = int64(n)
+	case "transfer-encoding":
+		f.codings++
+		h.length = -1
+		if !strings.EqualFold(value, "chunked") {
+			return errRequest
+		}
+	case "upgrade":
+		if h.upgrade != "" || value == "" {
+			return errRequest
+		}
+		h.upgrade = value
+	case "x-http-method-override", "x-http-method", "x-method-override":
+		h.override = true
+	case "content_length", "transfer_encoding", "http2-settings":
+		// The first two become the real ones behind servers that map '-' to
+		// '_'; the last asks to go on in HTTP/2.
+		return errRequest
+	}
+	return nil
+}
+
+// readOnly says whether a server that sees this request is only asked to show
+// something: no body either, which some servers would read as a next request.
+func (h *head) readOnly() bool {
+	switch h.method {
+	case "GET", "HEAD", "OPTIONS":
+		return h.length == 0 && !h.override && h.upgrade == ""
+	}
+	return false
+}
+
+// splitHostPort takes a Host header or authority apart. The port is 0 if none
+// is given.
+func splitHostPort(s string) (Target, uint16, error) {
+	host, port := s, uint64(0)
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
+		var err error
+		if port, err = strconv.ParseUint(s[i+1:], 10, 16); err != nil || port == 0 {
+			return Target{}, 0, errRequest
+		}
+		host = s[:i]
+	}
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		return Target{}, 0, errRequest
+	}
+	t, err := ParseTarget(host)
+	return t, uint16(port), err
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !tokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func tokenByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// chunkSize reads a chunk's size line at the start of b: hexadecimal digits and
+// CRLF, no extension.
+func chunkSize(b []byte) (size int64, n int, err error) {
+	end := bytes.Index(b[:min(len(b), 18)], []byte("\r\n"))
+	if end < 0 {
+		for _, c := range b[:min(len(b), 16)] {
+			if !hexByte(c) && c != '\r' {
+				return 0, 0, errRequest
+			}
+		}
+		if len(b) >= 18 {
+			return 0, 0, errRequest
+		}
+		return 0, 0, errMore
+	}
+	if end == 0 || end > 15 {
+		return 0, 0, errRequest
+	}
+	for _, c := range b[:end] {
+		if !hexByte(c) {
+			return 0, 0, errRequest
+		}
+	}
+	u, err := strconv.ParseUint(string(b[:end]), 16, 62)
+	if err != nil {
+		return 0, 0, errRequest
+	}
+	return int64(u), end + 2, nil
+}
+
+func hexByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+// speech is what the first bytes of a connection are.
+type speech uint8
+
+const (
+	unclear speech = iota // more bytes needed
+	isTLS
+	isHTTP // or something that a server could take for it
+	opaque // neither
+)
+
+// classify looks at the first bytes that a program sends. Whatever a lenient
+// server could take for an HTTP request counts as one, so that it is held to
+// the strict form.
+func classify(b []byte) speech {
+	if len(b) == 0 {
+		return unclear
+	}
+	switch {
+	case b[0] == recordHandshake:
+		if len(b) < 2 {
+			return unclear
+		}
+		if b[1] == 3 {
+			return isTLS
+		}
+		return opaque
+	case strings.IndexByte("\r\n\t\v\f ", b[0]) >= 0:
+		return isHTTP // servers skip blanks before a request
+	}
+	word := 0
+	for word < len(b) && tokenByte(b[word]) {
+		word++
+	}
+	switch {
+	case word == len(b):
+		if word >= maxHead {
+			return isHTTP
+		}
+		return unclear
+	case word == 0 || strings.IndexByte(" \t\v\f", b[word]) < 0:
+		return opaque
+	}
+	switch strings.ToUpper(string(b[:word])) {
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI", "PROXY":
+		return isHTTP // even without a version (HTTP/0.9), or a proxy's preamble
+	}
+	line, _, whole := bytes.Cut(b, []byte("\n"))
+	if bytes.Contains(bytes.ToUpper(line), []byte("HTTP/")) {
+		return isHTTP
+	}
+	if !whole {
+		if len(b) >= maxHead {
+			return isHTTP
+		}
+		return unclear
+	}
+	return opaque
+}

@@ -1,0 +1,38 @@
+package egress
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Serve accepts connections of the run whose own address, as the accepted
+// socket shows it, is where the run wanted to go: a listener inside a network
+// namespace in which every address is local.
+func (g *Gate) Serve(ln net.Listener) error {
+	return g.accept(ln, func(c net.Conn) {
+		g.exchange(c, DoorGate).plain(addrPort(c.LocalAddr()))
+	})
+}
+
+// Handle carries one connection of the run to dst, and closes it.
+func (g *Gate) Handle(c net.Conn, dst netip.AddrPort) {
+	if !g.hold(c) {
+		return
+	}
+	defer g.release(c)
+	g.live.Add(1)
+	defer g.live.Add(-1)
+	g.exchange(c, DoorGate).plain(dst)
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		ap := a.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
+	case *net.UDPAddr:
+		ap := a.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
+	}
+	return netip.AddrPort{}
+}

@@ -1,0 +1,285 @@
+package darwin
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// denyOps lists the operations that a denial of an access refuses: the
+// wildcard and every leaf, second names and copies of the same file, and
+// sockets, which file rules do not stop.
+var denyOps = [...]struct {
+	access profiles.Access
+	ops    []string
+}{
+	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-test-existence", "file-clone", "file-link", "network-outbound"}},
+	{profiles.Write, []string{"file-write-data", "file-write-mode", "file-write-owner", "file-write-times", "file-write-xattr", "file-write-flags", "file-write-finderinfo", "file-write-acl", "file-write-setugid", "file-link", "network-outbound"}},
+	{profiles.Create, []string{"file-write-create", "network-bind"}},
+	{profiles.Execute, []string{"process-exec*", "process-exec-interpreter", "file-map-executable"}},
+}
+
+// refused joins the operations of a denial; a denied file never moves away.
+func refused(a profiles.Access) []string {
+	ops := []string{"file-write-unlink"}
+	for _, d := range denyOps {
+		if a&d.access == 0 {
+			continue
+		}
+		for _, op := range d.ops {
+			if !slices.Contains(ops, op) {
+				ops = append(ops, op)
+			}
+		}
+	}
+	return ops
+}
+
+// cover is what one line of a denial covers: a path with all beneath it, or
+// names beneath a stem.
+type cover struct {
+	access profiles.Access
+	note   string
+	path   string   // "" with a stem
+	stem   string   // regular expression of all that comes before the names
+	names  []string // globs
+	except string   // filters of what is left alone, each with a space before it
+	create bool     // making a directory that leads to a name is refused, too
+}
+
+// addDenials takes the denials that reach into a grant, the skill among them.
+func (c *compiler) addDenials() {
+	all := c.profile.Denials
+	if skill := c.profile.Skill; skill != "" {
+		all = append(slices.Clip(all), profiles.Denial{
+			Path: skill, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+			Origin: profiles.Origin{Source: "built-in:skill", Reason: "the skill never changes from inside"},
+		})
+	}
+	for _, d := range all {
+		d.Path = moved(d.Path)
+		if c.grantedBelow(d.Path) != 0 || c.socketBelow(d.Path) {
+			c.denials = append(c.denials, d)
+		}
+	}
+}
+
+// moved gives the canonical spelling of a path through a link of the root
+// directory or the data volume. Denials come in the spelling of whoever wrote
+// them, and one that is dead would fail open.
+func moved(p string) string {
+	for _, l := range firmlinks {
+		if data := "/System/Volumes/Data/" + l; beneath(data, p) {
+			p = "/" + l + p[len(data):]
+		}
+	}
+	for _, l := range rootLinks {
+		if beneath(l[0], p) {
+			p = l[1] + p[len(l[0]):]
+		}
+	}
+	return p
+}
+
+func (c *compiler) socketBelow(p string) bool {
+	return slices.ContainsFunc(c.profile.Sockets, func(s profiles.SocketRule) bool { return beneath(p, s.Path) })
+}
+
+// checkSpellings refuses denials of names that do not exist, that the run
+// could create, and that the volume knows in several spellings: é is one
+// character or two, and the kernel asks about the one that was typed.
+func (c *compiler) checkSpellings() error {
+	for i := range c.denials {
+		d := &c.denials[i]
+		if c.grantedBelow(d.Path)&profiles.Create == 0 {
+			continue
+		}
+		missing := d.Path
+		for _, a := range ancestors(d.Path) {
+			if !c.absent(a) {
+				missing = strings.TrimPrefix(d.Path, a)
+				break
+			}
+		}
+		if c.absent(d.Path) && !ascii(missing) || !ascii(d.Match) {
+			return fmt.Errorf("denial of %q: the name does not exist yet and could be created in another spelling", path.Join(d.Path, d.Match))
+		}
+	}
+	return nil
+}
+
+// roots lists the trees in which the run may create, but for those beneath
+// another.
+func (c *compiler) roots() []string {
+	var roots []string
+	for i := range c.grants {
+		r := &c.grants[i]
+		if r.Tree && r.Access&profiles.Create != 0 {
+			roots = append(roots, r.Path)
+		}
+	}
+	slices.Sort(roots)
+	var top []string
+	for _, r := range roots {
+		if !slices.ContainsFunc(top, func(t string) bool { return beneath(t, r) }) {
+			top = append(top, r)
+		}
+	}
+	return top
+}
+
+// covers turns the denials into lines, those with the same reason into one.
+func (c *compiler) covers() []cover {
+	var out []cover
+	roots := c.roots()
+	for i := range c.denials {
+		d := &c.denials[i]
+		v := cover{access: d.Access, note: note(d.Origin), create: d.Access&profiles.Create != 0 && !d.UnlessMade}
+		switch {
+		case d.Match == "":
+			v.path = d.Path
+		case c.byHolder(d):
+			holders := c.holders(d)
+			if len(holders) == 0 {
+				continue // no repository was here at the start
+			}
+			for i := range holders {
+				holders[i] = quote(holders[i])
+			}
+			_, rest, _ := strings.Cut(d.Match, "/")
+			v.stem, v.names, v.create = "^("+strings.Join(holders, "|")+")/", []string{rest}, d.Access&profiles.Create != 0
+		default:
+			v.stem, v.names = c.stem(d, roots), []string{d.Match}
+		}
+		v.except = c.exceptions(d, v.stem)
+		out = merge(out, v)
+	}
+	return out
+}
+
+// byHolder says whether a denial can be written for the directories that were
+// there at the start, so that it does not count in those that the run makes.
+func (c *compiler) byHolder(d *profiles.Denial) bool {
+	return d.UnlessMade && c.facts.Exists != nil && strings.Contains(d.Match, "/")
+}
+
+// merge adds a line, or its names to a line that is alike.
+func merge(out []cover, v cover) []cover {
+	if v.path == "" {
+		for i := range out {
+			o := &out[i]
+			if o.path == "" && o.access == v.access && o.note == v.note && o.stem == v.stem && o.except == v.except && o.create == v.create {
+				o.names = append(o.names, v.names...)
+				return out
+			}
+		}
+	}
+	return append(out, v)
+}
+
+// stem is the regular expression for any depth beneath a denial's root.
+//
+// A directory is moved by its own name only, whatever lies in it. So that one
+// built elsewhere and moved in cannot carry denied names, those that may not
+// be written count in every tree where the run may create; secrets are not
+// obeyed by anybody, and other programs' certificates are called *.pem, so
+// they count at their place only. So that one moved
+// out cannot be read, the directories above what exists are pinned; where
+// nobody looked what exists, names that may not be read count everywhere, too.
+func (c *compiler) stem(d *profiles.Denial, roots []string) string {
+	alternatives := []string{strings.TrimSuffix(c.root(d.Path), "/")}
+	planted := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0
+	if (planted || c.facts.Exists == nil) && c.grantedBelow(d.Path)&profiles.Create != 0 {
+		for _, r := range roots {
+			if !beneath(d.Path, r) {
+				alternatives = append(alternatives, strings.TrimSuffix(quote(r), "/"))
+			}
+		}
+	}
+	return "^(" + strings.Join(alternatives, "|") + ")/([^/]+/)*"
+}
+
+// holders lists the existing directories that match the first component of
+// the denial: repositories, for ".git/hooks".
+func (c *compiler) holders(d *profiles.Denial) []string {
+	first, _, _ := strings.Cut(d.Match, "/")
+	const name = "/\x01" // no file has this name, so only the whole pattern fits
+	probe := profiles.Denial{Path: d.Path, Match: first + name}
+	var holders []string
+	for _, e := range c.exists {
+		if probe.Covers(e + name) {
+			holders = append(holders, e)
+		}
+	}
+	return holders
+}
+
+// exceptions writes what a denial leaves alone.
+func (c *compiler) exceptions(d *profiles.Denial, stem string) string {
+	var patterns []string
+	var text string
+	for _, e := range d.Except {
+		if strings.HasPrefix(e, "/") {
+			text += " (require-not " + c.w.subpath(moved(e)) + ")"
+		} else {
+			patterns = append(patterns, glob(e))
+		}
+	}
+	if len(patterns) > 0 {
+		if stem == "" {
+			stem = "^" + strings.TrimSuffix(c.root(d.Path), "/") + "/([^/]+/)*"
+		}
+		text += " (require-not " + c.w.regex(stem+alternation(patterns)+andBeneath) + ")"
+	}
+	return text
+}
+
+func alternation(patterns []string) string {
+	if len(patterns) == 1 {
+		return patterns[0]
+	}
+	return "(" + strings.Join(patterns, "|") + ")"
+}
+
+// filter writes what a line covers: with end andBeneath all of it, with exactly
+// the names alone. The line's except is written around it.
+func (c *compiler) filter(v *cover, end string) string {
+	if v.path != "" {
+		return c.spellings(v.path, end)
+	}
+	globs := make([]string, len(v.names))
+	for i, n := range v.names {
+		globs[i] = glob(n)
+	}
+	return c.w.regex(v.stem + alternation(globs) + end)
+}
+
+// writeDenials writes the denials, one rule for each set of accesses, then
+// what keeps them from being walked around.
+func (c *compiler) writeDenials() {
+	covers := c.covers()
+	for a := profiles.Access(0); a <= profiles.AllAccess; a++ {
+		var conds []cond
+		for i := range covers {
+			if covers[i].access == a {
+				conds = append(conds, cond{c.filter(&covers[i], andBeneath), covers[i].note, covers[i].except})
+			}
+		}
+		c.w.rule("denied: "+(a|profiles.Delete).Word(), "deny", refused(a), conds)
+	}
+	c.writePins(covers)
+	c.writeKept()
+	if c.facts.HideNames {
+		return
+	}
+	var names []cond
+	for i := range covers {
+		if covers[i].access&profiles.Read != 0 {
+			names = append(names, cond{text: c.filter(&covers[i], exactly), except: covers[i].except})
+		}
+	}
+	c.w.rule("the denied names themselves may be listed and looked at: ls(1), git status", "allow", []string{"file-read-metadata", "file-test-existence"}, names)
+}

@@ -1,0 +1,111 @@
+package darwin
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// Look lists what the compiler wants to know exists: of denied paths and what
+// lies above them, and inside trees where the run may create, the names that
+// patterns cover and the directories that hold such names. fsys is the
+// machine's file system, rooted at "/".
+//
+// It looks at no more than limit entries; if that does not suffice it gives
+// nil, which makes the policy stricter. Contents is likewise what lies in the
+// trees where the run may create but not delete.
+func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string) {
+	l := &looker{fsys: fsys, profile: p, left: limit}
+	for i := range p.Denials {
+		d := moved(p.Denials[i].Path)
+		for _, a := range append([]string{d}, ancestors(d)...) {
+			if l.has(a) {
+				l.exists = append(l.exists, a)
+				break
+			}
+		}
+	}
+	l.exists = append(l.exists, "/")
+	for i := range p.Paths {
+		r := &p.Paths[i]
+		if r.Tree && r.Access&profiles.Create != 0 {
+			l.keep = p.Allows(r.Path, profiles.Delete).Rule == nil
+			l.walk(r.Path)
+		}
+	}
+	if l.left < 0 {
+		return nil, nil
+	}
+	for _, list := range []*[]string{&l.exists, &l.contents} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	if l.contents == nil {
+		l.contents = []string{}
+	}
+	return l.exists, l.contents
+}
+
+type looker struct {
+	fsys     fs.FS
+	profile  *profiles.Profile
+	left     int
+	keep     bool
+	exists   []string
+	contents []string
+}
+
+func (l *looker) has(p string) bool {
+	name := strings.TrimPrefix(p, "/")
+	if name == "" {
+		name = "."
+	}
+	if lfs, ok := l.fsys.(fs.ReadLinkFS); ok {
+		_, err := lfs.Lstat(name)
+		return err == nil
+	}
+	_, err := fs.Stat(l.fsys, name)
+	return err == nil
+}
+
+// walk looks at everything beneath a directory, links not followed.
+func (l *looker) walk(dir string) {
+	name := strings.TrimPrefix(dir, "/")
+	if name == "" {
+		name = "."
+	}
+	entries, err := fs.ReadDir(l.fsys, name)
+	if err != nil {
+		return // absent, or closed to the run as well
+	}
+	for _, e := range entries {
+		if l.left--; l.left < 0 {
+			return
+		}
+		p := path.Join(dir, e.Name())
+		if l.keep {
+			l.contents = append(l.contents, p)
+		}
+		if l.matters(p) {
+			l.exists = append(l.exists, p)
+		}
+		if e.IsDir() {
+			l.walk(p)
+		}
+	}
+}
+
+// matters says whether a pattern covers p, or p is a directory that leads to
+// what it covers.
+func (l *looker) matters(p string) bool {
+	for i := range l.profile.Denials {
+		d := &l.profile.Denials[i]
+		if d.Match != "" && (d.Covers(p) || d.Leads(p)) {
+			return true
+		}
+	}
+	return false
+}

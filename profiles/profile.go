@@ -112,7 +112,9 @@ type EnvVar struct {
 }
 
 // Demand is a manifest constraint that the neutral form has no field for, such
-// as a rate limit on file reads. Name is "constraint.KEY".
+// as a rate limit on file reads. Name is "constraint.KEY",
+// a must; or "hook.KEY" where it speaks of the agent's tool, whose hook holds
+// it, and the run itself is none the worse: a line of the receipt.
 type Demand struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail,omitempty"`

@@ -46,8 +46,9 @@ func (p *Profile) Validate() error {
 		return err
 	}
 	for _, d := range p.Demands {
-		if key, ok := strings.CutPrefix(d.Name, "constraint."); !ok || key == "" {
-			return fmt.Errorf("demand %q: not constraint.KEY", d.Name)
+		kind, key, _ := strings.Cut(d.Name, ".")
+		if kind != "constraint" && kind != "hook" || key == "" {
+			return fmt.Errorf("demand %q: neither constraint.KEY nor hook.KEY", d.Name)
 		}
 	}
 	for _, s := range p.Redact {

@@ -159,9 +159,6 @@ func Compose(in Input) (*Set, []Finding, error) {
 		}
 		floors = append(floors, d.Entries...)
 	}
-	if len(s.ceilings) > 0 {
-		return nil, nil, fmt.Errorf("several manifests, ceilings and workspace files are not composed yet")
-	}
 	s.floors = newLayer("floors", true, floors)
 	s.grants = newLayer("grants", true, in.Grants)
 	for i := range s.grants.entries {

@@ -53,8 +53,11 @@ func (s *Set) Decide(r Request) Answer {
 		if e, why := l.decide(c, &r); e != nil && e.Effect == Deny {
 			return answer(Deny, e, why)
 		}
-		// A pattern that an entry denies outright, whichever entry would win.
+		// A denied pattern decides, whichever entry would win.
 		for i, es := 0, l.of(c.Name); i < len(es); i++ {
+			if es[i].lapsed(r.Time) != "" {
+				continue
+			}
 			if p := deniedCommand(&es[i], r.Command); p != nil {
 				return answer(Deny, &es[i], fmt.Sprintf("the command matches the denied pattern %q", p.Text))
 			}
@@ -66,7 +69,7 @@ func (s *Set) Decide(r Request) Answer {
 	e, why := s.pool.decide(c, &r)
 	for i := range s.ceilings {
 		l := &s.ceilings[i]
-		if l.partial && len(l.of(c.Name)) == 0 {
+		if !l.bounds(c.Name) {
 			continue
 		}
 		ce, cwhy := l.decide(c, &r)
@@ -104,8 +107,7 @@ func (l *layer) decide(c *Capability, r *Request) (*Entry, string) {
 	for i := range entries {
 		e := &entries[i]
 		mismatch := e.mismatch(c, r)
-		// A deny holds for a request as soon as one thing in it is covered.
-		if mismatch == "" || e.Effect == Deny && e.touches(c, r) {
+		if mismatch == "" {
 			return e, fmt.Sprintf("%s: %s", e.Effect, e.source())
 		}
 		why = mismatch
@@ -113,37 +115,70 @@ func (l *layer) decide(c *Capability, r *Request) (*Entry, string) {
 	return nil, why
 }
 
-// mismatch says why the entry's constraints do not admit the request; "" if
-// they do.
+// bounds says whether a layer limits a capability: a partial ceiling does so
+// only where it allows part of it.
+func (l *layer) bounds(capability string) bool {
+	if !l.partial {
+		return true
+	}
+	for _, e := range l.of(capability) {
+		if e.Effect != Deny {
+			return true
+		}
+	}
+	return false
+}
+
+// mismatch says why the entry's constraints do not fit the request; "" if they
+// do. What cannot be judged, such as a scope for a request that names nothing,
+// fits a deny and nothing else; of several resources a deny fits any, the
+// others must fit all.
 func (e *Entry) mismatch(c *Capability, r *Request) string {
 	cons := &e.Constraints
+	deny := e.Effect == Deny
 	if why := e.lapsed(r.Time); why != "" {
 		return why
 	}
-	for _, p := range r.Paths {
-		if !e.coversPath(c, p, &r.Place) {
-			return Escape(p) + " is outside the declared scope"
+	outside, inside, named := "", false, len(r.Paths)+len(r.Hosts)+len(r.Names) > 0
+	note := func(ok bool, what string) {
+		if ok {
+			inside = true
+		} else if outside == "" {
+			outside = Escape(what) + " is outside the declared scope"
 		}
+	}
+	for _, p := range r.Paths {
+		note(e.coversPath(c, p, &r.Place), p)
 	}
 	for _, h := range r.Hosts {
-		if !e.coversHost(h) {
-			return Escape(h) + " is outside the declared scope"
-		}
+		note(e.coversHost(h), h)
 	}
-	names := cons.argument("names")
 	for _, n := range r.Names {
-		if names != nil && !covered(names, n) || cons.Scoped && !covered(values(cons.Scope), n) {
-			return Escape(n) + " is outside the declared scope"
-		}
+		note(!cons.Scoped || covered(values(cons.Scope), n), n)
 	}
-	if cons.Scoped && len(r.Paths)+len(r.Hosts)+len(r.Names) == 0 {
+	switch {
+	case deny && named && !inside, !deny && outside != "":
+		return outside
+	case !deny && !named && cons.Scoped:
 		return "the entry has a scope and the request names nothing"
-	}
-	if len(cons.AllowedCommands) > 0 && !allowedCommand(cons.AllowedCommands, r.Command) {
+	case !deny && len(r.Paths) == 0 && e.inWorkspace(c) && (c.Group == "Storage" || c.Group == "Code Repository"):
+		return "the entry is for the workspace and the request names no path"
+	case !deny && c.Group == "Secrets" && !cons.Scoped:
+		return "secrets need a scope that names them"
+	case len(cons.AllowedCommands) > 0 && !allowedCommand(cons.AllowedCommands, r.Command):
 		return "the command is not one of the declared ones"
 	}
 	for _, a := range cons.Arguments {
-		if v, ok := r.Arguments[a.Name]; a.Name != "names" && a.Name != "modes" && (!ok || !slices.Contains(a.Values, v)) {
+		ok := a.Name == "modes"
+		if a.Name == "names" {
+			ok = len(r.Names) > 0
+			for _, n := range r.Names {
+				ok = ok && covered(a.Values, n)
+			}
+		} else if v, there := r.Arguments[a.Name]; there {
+			ok = slices.Contains(a.Values, v)
+		}
+		if !ok {
 			return fmt.Sprintf("argument %q is not as declared", a.Name)
 		}
 	}
@@ -151,29 +186,6 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 		return fmt.Sprintf("the limit of %d uses is reached", rate.Max)
 	}
 	return ""
-}
-
-// touches says whether a deny entry covers any one thing of the request.
-func (e *Entry) touches(c *Capability, r *Request) bool {
-	if e.lapsed(r.Time) != "" {
-		return false
-	}
-	for _, p := range r.Paths {
-		if e.coversPath(c, p, &r.Place) {
-			return true
-		}
-	}
-	for _, h := range r.Hosts {
-		if e.coversHost(h) {
-			return true
-		}
-	}
-	for _, n := range r.Names {
-		if e.Constraints.Scoped && covered(values(e.Constraints.Scope), n) || covered(e.Constraints.argument("names"), n) {
-			return true
-		}
-	}
-	return false
 }
 
 // lapsed says why an entry does not apply at a time; "" if it does.
@@ -187,16 +199,21 @@ func (e *Entry) lapsed(t time.Time) string {
 	return ""
 }
 
-// inWorkspace says whether the entry is bound to the workspace.
+// inWorkspace says whether the entry is bound to the workspace. A right to
+// read or change source code is unless it says otherwise; a right to change
+// files is unless it says where, since "anywhere" would hold the system's own.
+// A deny is bound only if it says so.
 func (e *Entry) inWorkspace(c *Capability) bool {
-	switch c.means {
-	case readSource, writeSource, deleteSource, executeSource:
-		return e.Constraints.WorkspaceOnly != No
-	case writeFiles, deleteFiles:
-		// A right to change files outside the workspace has to say where.
-		return e.Constraints.WorkspaceOnly == Yes || !e.Constraints.Scoped
+	only := e.Constraints.WorkspaceOnly
+	if e.Effect != Deny {
+		switch c.means {
+		case readSource, writeSource, deleteSource:
+			return only != No
+		case writeFiles, deleteFiles:
+			return only == Yes || !e.Constraints.Scoped
+		}
 	}
-	return e.Constraints.WorkspaceOnly == Yes
+	return only == Yes
 }
 
 func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
@@ -204,8 +221,7 @@ func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
 		return false
 	}
 	if e.inWorkspace(c) {
-		_, inside := beneath(place.Workspace, name)
-		if place.Workspace == "" || !inside && !(c.means == executeSource && within(place.Skill, name)) {
+		if !within(place.Workspace, name) && !(c.means == executeSource && within(place.Skill, name)) {
 			return false
 		}
 	}

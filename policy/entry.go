@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -234,8 +235,10 @@ type Argument struct {
 
 // Window is a time window: between two times of day, on some days.
 type Window struct {
-	From, To time.Duration // since midnight; equal means the whole day
-	Days     []time.Weekday
+	// From and To are times since midnight, To not included. From after To is
+	// over midnight; equal is never.
+	From, To time.Duration
+	Days     []time.Weekday // of the moment; none means all
 	Zone     *time.Location // nil is UTC
 	Pos      Pos            // zero if there is no window
 }
@@ -246,8 +249,9 @@ func (w *Window) Contains(t time.Time) bool {
 	return in
 }
 
-// remaining gives how long t's window is still open.
-func (w *Window) remaining(t time.Time) (time.Duration, bool) {
+// remaining gives how long a window that contains t is still open, up to the
+// end of the day at least.
+func (w *Window) remaining(t time.Time) (left time.Duration, in bool) {
 	zone := w.Zone
 	if zone == nil {
 		zone = time.UTC
@@ -255,30 +259,18 @@ func (w *Window) remaining(t time.Time) (time.Duration, bool) {
 	t = t.In(zone)
 	at := time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
 		time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
-	day := t.Weekday()
-	var left time.Duration
-	switch {
-	case w.From == w.To:
-		left = 24*time.Hour - at
-	case w.From < w.To:
-		if at < w.From || at >= w.To {
-			return 0, false
-		}
-		left = w.To - at
-	case at >= w.From: // over midnight, before it
-		left = 24*time.Hour - at + w.To
-	case at < w.To: // over midnight, after it: the day it began counts
-		left = w.To - at
-		day = (day + 6) % 7
-	default:
+	if len(w.Days) > 0 && !slices.Contains(w.Days, t.Weekday()) {
 		return 0, false
 	}
-	for _, d := range w.Days {
-		if d == day {
-			return left, true
-		}
+	switch {
+	case w.From <= at && at < w.To:
+		return w.To - at, true
+	case w.From > w.To && at < w.To:
+		return w.To - at, true
+	case w.From > w.To && at >= w.From:
+		return 24*time.Hour - at, true
 	}
-	return left, len(w.Days) == 0
+	return 0, false
 }
 
 // Rate bounds how often, or how much.

@@ -13,7 +13,7 @@ func parseJSON(file string, data []byte) (node, error) {
 	if err := checkText(file, data); err != nil {
 		return node{}, err
 	}
-	p := jsonParser{file: file, data: data, line: 1}
+	p := jsonParser{text{file: file, data: data, line: 1}}
 	n, err := p.value(0)
 	if err != nil {
 		return node{}, err
@@ -25,48 +25,19 @@ func parseJSON(file string, data []byte) (node, error) {
 	return n, nil
 }
 
-type jsonParser struct {
-	file        string
-	data        []byte
-	i           int
-	line, start int // current line and the index of its first byte
-}
-
-func (p *jsonParser) pos() Pos { return Pos{p.file, p.line, p.i - p.start + 1} }
-
-func (p *jsonParser) fail(format string, args ...any) error {
-	return errorAt(p.pos(), format, args...)
-}
-
-// peek gives the next byte, 0 at the end (checkText refused NUL).
-func (p *jsonParser) peek() byte {
-	if p.i < len(p.data) {
-		return p.data[p.i]
-	}
-	return 0
-}
+type jsonParser struct{ text }
 
 func (p *jsonParser) space() {
 	for {
 		switch p.peek() {
 		case '\n':
-			p.i++
-			p.line, p.start = p.line+1, p.i
+			p.newline()
 		case ' ', '\t', '\r':
 			p.i++
 		default:
 			return
 		}
 	}
-}
-
-// unexpected names what stands where something else should.
-func (p *jsonParser) unexpected(wanted string) error {
-	if p.i >= len(p.data) {
-		return p.fail("the file ends where %s should be", wanted)
-	}
-	r, _ := utf8.DecodeRune(p.data[p.i:])
-	return p.fail("%q where %s should be", r, wanted)
 }
 
 func (p *jsonParser) value(depth int) (node, error) {
@@ -100,7 +71,7 @@ func (p *jsonParser) value(depth int) (node, error) {
 }
 
 func (p *jsonParser) word(w string) bool {
-	if len(p.data)-p.i < len(w) || string(p.data[p.i:p.i+len(w)]) != w {
+	if !p.ahead(w) {
 		return false
 	}
 	p.i += len(w)

@@ -22,7 +22,11 @@ func ManifestNames() []string { return append([]string(nil), manifestNames[:]...
 // fault is an [*Error] with its place.
 func ParseManifest(file string, data []byte) (*Document, error) {
 	if path.Ext(file) == ".toml" {
-		return nil, errorAt(Pos{File: file}, "manifests in TOML are not read yet")
+		n, err := parseTOML(file, data)
+		if err != nil {
+			return nil, err
+		}
+		return decodeDocument(&n, TOML)
 	}
 	n, err := parseJSON(file, data)
 	if err != nil {
@@ -317,7 +321,7 @@ func decodeArguments(n *node) ([]Argument, error) {
 var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 func decodeWindow(n *node) (w Window, err error) {
-	w.Pos = n.pos
+	w.Pos, w.To = n.pos, 24*time.Hour
 	if err = n.table("time_window", "start", "end", "days", "timezone"); err != nil {
 		return w, err
 	}
@@ -362,11 +366,15 @@ func decodeWindow(n *node) (w Window, err error) {
 
 func decodeRate(n *node) (r Rate, err error) {
 	r.Pos = n.pos
-	if err = n.table("rate_limit", "max", "per", "max_bytes", "max_connections"); err != nil {
+	if err = n.table("rate_limit", "max", "per", "per_seconds", "max_bytes", "max_connections"); err != nil {
 		return r, err
 	}
-	if n.get("per") != nil && n.get("max") == nil || len(n.keys) == 0 {
+	period := n.get("per") != nil || n.get("per_seconds") != nil
+	switch {
+	case period && n.get("max") == nil || len(n.keys) == 0:
 		return r, errorAt(n.pos, "rate_limit has no max")
+	case n.get("per") != nil && n.get("per_seconds") != nil:
+		return r, errorAt(n.pos, "rate_limit has both per and per_seconds")
 	}
 	for i := range n.keys {
 		switch v := &n.keys[i].node; n.keys[i].name {
@@ -376,6 +384,12 @@ func decodeRate(n *node) (r Rate, err error) {
 			r.MaxBytes, err = v.size("max_bytes")
 		case "max_connections":
 			r.MaxConnections, err = v.positive("max_connections")
+		case "per_seconds":
+			var seconds int64
+			if seconds, err = v.positive("per_seconds"); seconds > 1<<31 {
+				err = errorAt(v.pos, "per_seconds %d is out of range", seconds)
+			}
+			r.Per = time.Duration(seconds) * time.Second
 		case "per":
 			var s string
 			if s, err = v.str(); err != nil {

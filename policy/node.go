@@ -88,3 +88,44 @@ func checkText(file string, data []byte) error {
 	}
 	return nil
 }
+
+// text is a file being read, with the place of the next byte.
+type text struct {
+	file        string
+	data        []byte
+	i           int
+	line, start int // current line and the index of its first byte
+}
+
+func (p *text) pos() Pos { return Pos{p.file, p.line, p.i - p.start + 1} }
+
+func (p *text) fail(format string, args ...any) error {
+	return errorAt(p.pos(), format, args...)
+}
+
+// peek gives the next byte, 0 at the end (checkText refused NUL).
+func (p *text) peek() byte {
+	if p.i < len(p.data) {
+		return p.data[p.i]
+	}
+	return 0
+}
+
+func (p *text) ahead(s string) bool {
+	return len(p.data)-p.i >= len(s) && string(p.data[p.i:p.i+len(s)]) == s
+}
+
+// newline steps over a line feed.
+func (p *text) newline() {
+	p.i++
+	p.line, p.start = p.line+1, p.i
+}
+
+// unexpected names what stands where something else should.
+func (p *text) unexpected(wanted string) error {
+	if p.i >= len(p.data) {
+		return p.fail("the file ends where %s should be", wanted)
+	}
+	r, _ := utf8.DecodeRune(p.data[p.i:])
+	return p.fail("%q where %s should be", r, wanted)
+}

@@ -72,6 +72,10 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 	}
 	l.command(p)
 	l.except(p)
+	p.Normalize()
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
 	return p, nil
 }
 
@@ -116,12 +120,19 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	if !c.Enforced() {
 		return
 	}
-	var blocked []profiles.HostRule
+	granted := l.fragment(c, l.set.grants.of(c.Name), true).rights
+	var blocked []blockedHost
 	for _, layer := range l.set.layers() {
 		denied := l.fragment(c, layer.of(c.Name), false)
 		p.Denials = append(p.Denials, denied.rights.Denials...)
 		p.Env.Deny = append(p.Env.Deny, denied.rights.Env.Deny...)
 		blocked = append(blocked, denied.blocked...)
+		for _, d := range denied.asked {
+			for _, rule := range granted.Paths {
+				d.Except = append(d.Except, rule.Path)
+			}
+			p.Denials = append(p.Denials, d)
+		}
 	}
 	if l.set.deniedOutright(c.Name) != nil {
 		return
@@ -130,7 +141,7 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	if own := l.set.pool.of(c.Name); len(own) > 0 {
 		rights = l.within(c, l.fragment(c, own, false).rights)
 	}
-	merge(rights, l.fragment(c, l.set.grants.of(c.Name), true).rights)
+	merge(rights, granted)
 	l.block(rights, c, blocked)
 	rights.Denials = nil
 	merge(p, rights)
@@ -142,6 +153,7 @@ func (l *lowering) within(c *Capability, rights *profiles.Profile) *profiles.Pro
 		ceiling := &l.set.ceilings[i]
 		entries := ceiling.of(c.Name)
 		switch {
+		case !ceiling.bounds(c.Name):
 		case len(entries) > 0:
 			// Whether a ceiling asks was settled with the entry's own effect.
 			open := slices.Clone(entries)
@@ -150,8 +162,8 @@ func (l *lowering) within(c *Capability, rights *profiles.Profile) *profiles.Pro
 					open[j].Effect = Allow
 				}
 			}
-			rights = &profiles.Profile{} // see Compose
-		case !ceiling.partial:
+			rights = rights.Intersect(l.fragment(c, open, false).rights)
+		default:
 			return &profiles.Profile{}
 		}
 	}
@@ -161,7 +173,17 @@ func (l *lowering) within(c *Capability, rights *profiles.Profile) *profiles.Pro
 // fragment is what one source's entries for a capability come to.
 type fragment struct {
 	rights  *profiles.Profile
-	blocked []profiles.HostRule // hosts that a deny covers
+	blocked []blockedHost
+	// asked are denials of entries that wait for an answer. Unlike others,
+	// they give way to the user's grants.
+	asked []profiles.Denial
+}
+
+// blockedHost is a host that is refused, but for hosts that a higher entry
+// grants.
+type blockedHost struct {
+	profiles.HostRule
+	except []string
 }
 
 func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment {
@@ -200,27 +222,48 @@ func (l *lowering) blank() *profiles.Profile {
 // entries' grants excepted.
 func (r *right) refuse(f *fragment) {
 	e := *r.entry
-	if !e.Constraints.Scoped && r.capability.means == readFiles {
+	e.Effect = Allow
+	switch {
+	case e.Constraints.Scoped:
+		if e.Constraints.WorkspaceOnly == Unset {
+			e.Constraints.WorkspaceOnly = No
+		}
+	case r.capability.means == readFiles:
 		e.Constraints.WorkspaceOnly = Yes // denying "/" would deny the system's libraries
 	}
 	scratch := r.blank()
 	refused := *r
 	refused.entry = &e
 	refused.lower(scratch)
+	var denials []profiles.Denial
 	for _, rule := range scratch.Paths {
 		d := profiles.Denial{Path: rule.Path, Access: rule.Access, Origin: rule.Origin}
 		for _, granted := range f.rights.Paths {
-			if within(rule.Path, granted.Path) && granted.Access&rule.Access != 0 {
+			switch {
+			case granted.Access&rule.Access == 0:
+			case within(granted.Path, rule.Path):
+				d.Access &^= granted.Access
+			case within(rule.Path, granted.Path):
 				d.Except = append(d.Except, granted.Path)
 			}
 		}
-		f.rights.Denials = append(f.rights.Denials, d)
+		if d.Access != 0 {
+			denials = append(denials, d)
+		}
 	}
-	f.rights.Denials = append(f.rights.Denials, r.denyPatterns(&e)...)
+	if denials = append(denials, r.denyPatterns(&e)...); r.entry.Effect == Deny {
+		f.rights.Denials = append(f.rights.Denials, denials...)
+	} else {
+		f.asked = append(f.asked, denials...)
+	}
+	var higher []string
+	for _, rule := range f.rights.Network.Hosts {
+		higher = append(higher, rule.Host)
+	}
 	for _, rule := range scratch.Network.Hosts {
-		f.blocked = append(f.blocked, rule)
+		f.blocked = append(f.blocked, blockedHost{rule, higher})
 	}
-	if e.Effect == Deny {
+	if r.entry.Effect == Deny {
 		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Pass...)
 		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Allow...)
 	}
@@ -228,13 +271,14 @@ func (r *right) refuse(f *fragment) {
 
 // block takes denied hosts out of rights. A host that a pattern still covers
 // cannot be taken out of it: that is a demand nobody holds.
-func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []profiles.HostRule) {
+func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []blockedHost) {
 	for _, b := range blocked {
 		rights.Network.Hosts = slices.DeleteFunc(rights.Network.Hosts, func(h profiles.HostRule) bool {
-			return b.Host == "*" || b.Host == h.Host || b.Matches(strings.TrimPrefix(h.Host, "*."))
+			return !slices.Contains(b.except, h.Host) && (b.Host == "*" || b.Host == h.Host || b.Matches(strings.TrimPrefix(h.Host, "*.")))
 		})
 		for i := range rights.Network.Hosts {
-			if h := &rights.Network.Hosts[i]; h.Matches(b.Host) || h.Host == "*" {
+			h := &rights.Network.Hosts[i]
+			if !slices.Contains(b.except, h.Host) && (h.Matches(b.Host) || h.Host == "*") {
 				rights.Demands = append(rights.Demands, profiles.Demand{
 					Name: "constraint.resource_scope", Origin: b.Origin,
 					Detail: fmt.Sprintf("%s: %s is denied inside %s, which is granted", c.Name, b.Host, h.Host),

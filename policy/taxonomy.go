@@ -126,9 +126,9 @@ var taxonomy = [...]Capability{
 	{"tool.read", "", "Agent Ecosystem", System, "see the agent's tools", "tools belong to the agent", hookOnly},
 	{"tool.skill", "", "Agent Ecosystem", System, "load other skills", "skills are loaded by the agent", hookOnly},
 
-	// Names in the paper's text only.
-	{"agent_memory.read", "", "Agent Ecosystem", Normal, "read the agent's memory", "memory belongs to the agent", hookOnly},
-	{"agent_memory.write", "", "Agent Ecosystem", Dangerous, "write the agent's memory", "memory belongs to the agent", hookOnly},
+	// Names in the paper's text only, without a level of their own.
+	{"agent_memory.read", "", "Agent Ecosystem", System, "read the agent's memory", "memory belongs to the agent", hookOnly},
+	{"agent_memory.write", "", "Agent Ecosystem", System, "write the agent's memory", "memory belongs to the agent", hookOnly},
 	{"network_policy.modify", "", "Network", System, "change network policy", "no run may change policy", hookOnly},
 }
 

@@ -213,6 +213,20 @@ func (d *Denial) leads(path string) bool {
 // considered.
 func (d *Denial) Covers(path string) bool { return d.covers(path) }
 
+// Names says whether path, or something above it, is one that the denial is
+// about, whether an exception takes it in or not.
+func (d *Denial) Names(path string) bool {
+	rel, ok := beneath(d.Path, path)
+	return ok && (d.Match == "" || matchAny(d.Match, rel))
+}
+
+// Spares says whether an exception of the denial takes in path and so all that
+// is beneath it.
+func (d *Denial) Spares(path string) bool {
+	rel, ok := beneath(d.Path, path)
+	return ok && (d.exceptsPath(path) || d.exceptsName(rel))
+}
+
 // Leads says whether path is a directory whose removal or renaming would move
 // what the denial covers, or make room for it.
 func (d *Denial) Leads(path string) bool { return d.leads(path) }

@@ -217,6 +217,7 @@ func NotifyRules() []SyscallRule {
 	return []SyscallRule{
 		{For: NotifyNames, Action: Notify, Calls: "mkdir mkdirat mknod mknodat link linkat symlink symlinkat rename renameat renameat2 " +
 			"unlink unlinkat rmdir truncate", Reason: "names come and go; a truncation by path is a write"},
+		{For: NotifyNames, Action: Notify, Calls: "umask", Reason: "observed: the supervisor applies it to what it makes for the caller"},
 		{For: NotifyNames, Action: Notify, Calls: "creat", Reason: "a creating open"},
 		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oAccmode, 1), Reason: "write only"},
 		{For: NotifyNames, Unless: NotifyOpens | Observe, Action: Notify, Calls: "open", When: masked(1, oAccmode, 2), Reason: "read and write, O_TMPFILE"},

@@ -1,0 +1,305 @@
+package linux
+
+import (
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// Errors of the kernel that rulings give; the same numbers on every Linux.
+const (
+	errPerm   = 1
+	errAccess = 13
+	errXdev   = 18
+	errNotSup = 95
+)
+
+// ruling is the answer to one request: go ahead, or an error for the caller
+// and the verdict that explains it.
+type ruling struct {
+	errno   uint16
+	path    string
+	access  profiles.Access
+	verdict profiles.Verdict
+}
+
+func (r ruling) ok() bool { return r.errno == 0 }
+
+// decider turns a Profile and what the run has done so far into rulings. It
+// makes no system calls.
+type decider struct {
+	profile *profiles.Profile
+	grants  profiles.Profile // without the denials, which judge looks at itself
+	own     []string         // directories that are the run's alone
+	ledger  *ledger
+	umask   uint32 // the launcher's; modes that it would strip are unsafe
+}
+
+func newDecider(p *profiles.Profile, own []string, umask uint32) *decider {
+	d := &decider{profile: p, grants: *p, own: own, ledger: newLedger(), umask: umask}
+	d.grants.Denials = nil
+	return d
+}
+
+func isBeneath(root, path string) bool {
+	return root == "/" || strings.HasPrefix(path, root) && (len(path) == len(root) || path[len(root)] == '/')
+}
+
+// ours says whether path lies in one of the run's own directories.
+func (d *decider) ours(path string) bool {
+	for _, o := range d.own {
+		if isBeneath(o, path) && len(path) > len(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// made says whether the run made what stands at pl.
+func (d *decider) made(pl place) bool { return d.ours(pl.path) || d.ledger.made(pl) }
+
+// judge is Profile.Allows with what only a supervisor knows: which directories
+// the run made, so that a denial which ends there (UnlessMade) does.
+func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
+	for i := range d.profile.Denials {
+		den := &d.profile.Denials[i]
+		if den.Access&access == 0 && access&profiles.Delete == 0 {
+			continue
+		}
+		if !den.Covers(pl.path) && (access&profiles.Delete == 0 || !den.Leads(pl.path)) {
+			continue
+		}
+		// What lies beneath a covered name cannot have been made by the run
+		// unless its holder was: creating there and moving a directory there
+		// are refused. So the directory at hand tells.
+		if den.UnlessMade && d.ledger.madeDir(pl.dir) {
+			continue
+		}
+		return profiles.Verdict{Denial: den}
+	}
+	if d.ours(pl.path) {
+		return profiles.Verdict{Allowed: true}
+	}
+	return d.grants.Allows(pl.path, access)
+}
+
+func (d *decider) rule(pl place, access profiles.Access) ruling {
+	if v := d.judge(pl, access); !v.Allowed {
+		return ruling{errAccess, pl.path, access, v}
+	}
+	return ruling{}
+}
+
+// create rules on a new name. A control file that an exception lets pass is
+// recorded, since the person should know of it.
+func (d *decider) create(pl place) ruling {
+	r := d.rule(pl, profiles.Create)
+	if r.ok() {
+		d.noteControl(pl)
+	}
+	return r
+}
+
+func (d *decider) noteControl(pl place) {
+	if d.ours(pl.path) {
+		return
+	}
+	for i := range d.profile.Denials {
+		den := &d.profile.Denials[i]
+		if den.Class == profiles.Control && den.Match != "" && (den.UnlessMade || len(den.Except) > 0) && den.Names(pl.path) {
+			d.ledger.controlMade(pl.path)
+		}
+	}
+}
+
+// edit rules on a change to what exists: contents, metadata. What the run
+// made it may change where it may create.
+func (d *decider) edit(pl place, access profiles.Access) ruling {
+	r := d.rule(pl, access)
+	if !r.ok() && r.verdict.Denial == nil && d.made(pl) {
+		return d.rule(pl, access&^profiles.Write|profiles.Create)
+	}
+	return r
+}
+
+// remove rules on taking a name away.
+func (d *decider) remove(pl place) ruling {
+	if d.made(pl) {
+		return d.rule(pl, profiles.Create)
+	}
+	return d.rule(pl, profiles.Delete)
+}
+
+// kind is as much of a file's type as rulings need.
+type kind uint8
+
+const (
+	absent kind = iota
+	regular
+	directory
+	symlink
+	special // FIFO, socket, device
+)
+
+// rename rules on moving from to to. With exchange both stand and change
+// places.
+func (d *decider) rename(from place, fromKind kind, to place, toKind kind, exchange bool) ruling {
+	if r := d.remove(from); !r.ok() {
+		return r
+	}
+	switch {
+	case toKind == absent:
+		if r := d.create(to); !r.ok() {
+			return r
+		}
+	case exchange:
+		if r := d.remove(to); !r.ok() {
+			return r
+		}
+		// Both places receive something.
+		if r := d.arrive(to, toKind, from); !r.ok() {
+			return r
+		}
+		if r := d.create(from); !r.ok() {
+			return r
+		}
+		if r := d.create(to); !r.ok() {
+			return r
+		}
+	case d.made(to):
+		if r := d.create(to); !r.ok() {
+			return r
+		}
+	case toKind == regular || toKind == symlink:
+		// Atomic save: an edit of what was there, which is kept until exit.
+		if r := d.rule(to, profiles.Write); !r.ok() {
+			return r
+		}
+	default:
+		if r := d.rule(to, profiles.Delete|profiles.Create); !r.ok() {
+			return r
+		}
+	}
+	return d.arrive(from, fromKind, to)
+}
+
+// arrive rules on what comes with a thing that moves, or is linked, from one
+// place to another.
+func (d *decider) arrive(from place, k kind, to place) ruling {
+	if k == directory {
+		for i := range d.profile.Denials {
+			den := &d.profile.Denials[i]
+			if den.Access&(profiles.Write|profiles.Create) == 0 {
+				continue
+			}
+			// A directory that gets a name on the way to a control file may
+			// bring one along: mkdir x; touch x/hooks; mv x .git.
+			if den.Leads(to.path) {
+				return ruling{errAccess, to.path, profiles.Create, profiles.Verdict{Denial: den}}
+			}
+			// One that leaves an exception brings along what only the
+			// exception allowed. EXDEV makes mv copy, name by name.
+			if den.Spares(from.path) && !den.Spares(to.path) || holdsException(den, from.path) {
+				return ruling{errXdev, to.path, profiles.Create, profiles.Verdict{Denial: den}}
+			}
+		}
+	}
+	return d.gain(from, to)
+}
+
+func holdsException(den *profiles.Denial, path string) bool {
+	for _, e := range den.Except {
+		if strings.HasPrefix(e, "/") && isBeneath(path, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// gain refuses a move or link by which more could be done to a file than
+// before, as Landlock does between trees; it also covers what Landlock does
+// not see, a denied name beside an allowed one.
+func (d *decider) gain(from, to place) ruling {
+	if from.path == to.path {
+		return ruling{}
+	}
+	for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Execute} {
+		v := d.judge(from, a)
+		if !v.Allowed && d.judge(to, a).Allowed {
+			if v.Denial != nil {
+				return ruling{errAccess, from.path, a, v}
+			}
+			return ruling{errXdev, from.path, a, v}
+		}
+	}
+	return ruling{}
+}
+
+// link rules on a second name for a file.
+func (d *decider) link(from, to place) ruling {
+	// Whatever a denial guards must not get a name that it does not guard.
+	for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Execute} {
+		if v := d.judge(from, a); v.Denial != nil {
+			return ruling{errAccess, from.path, a, v}
+		}
+	}
+	if r := d.create(to); !r.ok() {
+		return r
+	}
+	return d.gain(from, to)
+}
+
+// Mode bits that open a file to others or lend it to them.
+const (
+	modeSetID  = 0o6000
+	modeOthers = 0o022
+)
+
+// mode rules on a change of mode. Bits that the launcher's umask leaves alone
+// are as safe as every file that the user makes.
+func (d *decider) mode(pl place, mode uint32) ruling {
+	if r := d.edit(pl, profiles.Write); !r.ok() {
+		return r
+	}
+	if !d.profile.Process.AnyMode && mode&(modeSetID|modeOthers&d.umask) != 0 {
+		return ruling{errPerm, pl.path, profiles.Write, profiles.Verdict{}}
+	}
+	return ruling{}
+}
+
+// newMode is the mode that a new file gets: what the caller asks for, less its
+// umask, less what [decider.mode] would refuse.
+func (d *decider) newMode(mode, umask uint32) uint32 {
+	mode &^= umask
+	if !d.profile.Process.AnyMode {
+		mode &^= modeSetID | modeOthers&d.umask
+	}
+	return mode
+}
+
+// attribute rules on an extended attribute; set says that it is given a value.
+func (d *decider) attribute(pl place, name string, set bool) ruling {
+	if r := d.edit(pl, profiles.Write); !r.ok() {
+		return r
+	}
+	// An ACL opens a file as a mode does. EOPNOTSUPP is what a file system
+	// without ACLs says, and what programs are ready for.
+	if set && !d.profile.Process.AnyMode && strings.HasPrefix(name, "system.") {
+		return ruling{errNotSup, pl.path, profiles.Write, profiles.Verdict{}}
+	}
+	return ruling{}
+}
+
+// socket rules on connecting or sending to a unix socket; name is a path or,
+// for an abstract one, "@name".
+func (d *decider) socket(name string, own bool) ruling {
+	if own {
+		return ruling{}
+	}
+	for i := range d.profile.Sockets {
+		if d.profile.Sockets[i].Path == name {
+			return ruling{}
+		}
+	}
+	return ruling{errAccess, name, profiles.Write, profiles.Verdict{}}
+}

@@ -1,0 +1,149 @@
+package linux
+
+import (
+	"sort"
+	"sync"
+)
+
+// fileID is the identity of a file or directory while it exists.
+type fileID struct{ dev, ino uint64 }
+
+// place is a name in a directory, resolved: the thing that decisions are about.
+// Two places are the same if directory identity and name are, whatever path
+// led there.
+type place struct {
+	dir  fileID
+	path string // dir's path, a slash, name
+	name string // "" if only the path is known
+}
+
+// ledger knows what the run made. Whatever it does not know was there at the
+// start, so that no inventory is needed, and forgetting is safe: it can only
+// turn something that the run made into something old, which is kept.
+//
+// It goes by (directory, name) and by directories made, never by the inode of
+// a file: numbers are used again as soon as a file is gone. A directory's
+// number cannot be that of one that was there at the start as long as that one
+// exists, and when the run removes a directory its number leaves the ledger.
+type ledger struct {
+	mu       sync.Mutex
+	dirs     map[fileID]struct{}
+	names    map[entry]struct{}
+	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
+	abstract map[string]struct{}
+	control  map[string]struct{}
+}
+
+type entry struct {
+	dir  fileID
+	name string
+}
+
+// ledgerMost bounds each of the ledger's lists: a run that makes more names in
+// old directories than this can no longer remove the later ones, and its
+// supervisor stays small.
+const ledgerMost = 1 << 20
+
+func newLedger() *ledger {
+	return &ledger{
+		dirs: map[fileID]struct{}{}, names: map[entry]struct{}{}, sockets: map[fileID]int64{},
+		abstract: map[string]struct{}{}, control: map[string]struct{}{},
+	}
+}
+
+// madeDir says whether the run made the directory.
+func (l *ledger) madeDir(dir fileID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.dirs[dir]
+	return ok
+}
+
+// made says whether the run made the name.
+func (l *ledger) made(pl place) bool {
+	if pl.name == "" {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.dirs[pl.dir]; ok {
+		return true
+	}
+	_, ok := l.names[entry{pl.dir, pl.name}]
+	return ok
+}
+
+// add records a name that the run made; dir is its identity if it is a
+// directory, else zero.
+func (l *ledger) add(pl place, dir fileID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.dirs[pl.dir]; !ok && len(l.names) < ledgerMost {
+		l.names[entry{pl.dir, pl.name}] = struct{}{}
+	}
+	if dir != (fileID{}) && len(l.dirs) < ledgerMost {
+		l.dirs[dir] = struct{}{}
+	}
+}
+
+// remove forgets a name that is gone, and the directory that had it.
+func (l *ledger) remove(pl place, dir fileID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.names, entry{pl.dir, pl.name})
+	if dir != (fileID{}) {
+		delete(l.dirs, dir)
+	}
+}
+
+// bound records a unix socket that the run bound.
+func (l *ledger) bound(id fileID, birth int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.sockets) < ledgerMost {
+		l.sockets[id] = birth
+	}
+}
+
+// ownSocket says whether the run bound this socket.
+func (l *ledger) ownSocket(id fileID, birth int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, ok := l.sockets[id]
+	return ok && b == birth
+}
+
+func (l *ledger) boundAbstract(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.abstract) < ledgerMost {
+		l.abstract[name] = struct{}{}
+	}
+}
+
+func (l *ledger) ownAbstract(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.abstract[name]
+	return ok
+}
+
+// controlMade records a control file that an exception let the run make.
+func (l *ledger) controlMade(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.control) < 1000 {
+		l.control[path] = struct{}{}
+	}
+}
+
+func (l *ledger) controls() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []string
+	for p := range l.control {
+		list = append(list, p)
+	}
+	sort.Strings(list)
+	return list
+}

@@ -1,0 +1,193 @@
+package linux
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+)
+
+// The handlers of calls that change mode, owner, times and attributes. No
+// Landlock sees these; the performing thread's missing capabilities bound them
+// as they bound the command.
+
+// subject resolves what a metadata call is about: a path, a descriptor
+// (no path argument, a null path, or an empty one with AT_EMPTY_PATH).
+func (r *request) subject() bool {
+	flags := int(int32(r.arg(r.call.flags))) | int(r.call.preset)
+	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		r.fail(unix.EINVAL)
+		return false
+	}
+	o := &r.a
+	var e unix.Errno
+	switch {
+	case r.call.path == none, r.call.nr == unix.SYS_UTIMENSAT && r.args[r.call.path] == 0:
+		e = r.descriptor(o, r.dirfd(r.call.dir))
+	default:
+		var p string
+		if p, e = r.readString(r.args[r.call.path], unix.PathMax); e != 0 {
+			break
+		}
+		if p == "" && flags&unix.AT_EMPTY_PATH != 0 {
+			e = r.descriptor(o, r.dirfd(r.call.dir))
+		} else {
+			e = r.resolve(o, r.dirfd(r.call.dir), p, flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+		}
+	}
+	if e == 0 && o.fd < 0 {
+		e = unix.ENOENT
+	}
+	if e == 0 && o.slash && o.kind != directory {
+		e = unix.ENOTDIR
+	}
+	if e != 0 {
+		r.fail(e)
+		return false
+	}
+	return true
+}
+
+// permit ends the request if the ruling says so. What has no path the caller
+// holds already.
+func (r *request) permit(rule ruling) bool {
+	if r.a.anonymous || rule.ok() {
+		return true
+	}
+	r.refuse(rule)
+	return false
+}
+
+func serveChmod(r *request) {
+	if !r.subject() {
+		return
+	}
+	r.mode = uint32(r.arg(r.call.mode)) & 0o7777
+	if !r.permit(r.s.decider.mode(r.a.place, r.mode)) {
+		return
+	}
+	if r.a.kind == symlink {
+		r.fail(unix.EOPNOTSUPP)
+		return
+	}
+	r.perform(func(r *request) unix.Errno { return errno(unix.Fchmodat(unix.AT_FDCWD, fdPath(r.a.fd), r.mode, 0)) })
+}
+
+func serveChown(r *request) {
+	if !r.subject() || !r.permit(r.s.decider.edit(r.a.place, profiles.Write)) {
+		return
+	}
+	uid, gid := int(int32(r.args[r.call.mode])), int(int32(r.args[r.call.mode+1]))
+	r.perform(func(r *request) unix.Errno {
+		return errno(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
+	})
+}
+
+func serveTimes(r *request) {
+	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	if at := r.args[r.call.mode]; at != 0 {
+		if e := r.read(at, unsafe.Slice((*byte)(unsafe.Pointer(&r.times)), unsafe.Sizeof(r.times))); e != 0 {
+			r.fail(e)
+			return
+		}
+	}
+	r.setTimes()
+}
+
+// serveUtimes serves utimes and futimesat, which count in microseconds.
+func serveUtimes(r *request) {
+	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	if at := r.args[r.call.mode]; at != 0 {
+		var b [32]byte
+		if e := r.read(at, b[:]); e != 0 {
+			r.fail(e)
+			return
+		}
+		for i := range r.times {
+			usec := int64(binary.NativeEndian.Uint64(b[16*i+8:]))
+			if usec < 0 || usec >= 1e6 {
+				r.fail(unix.EINVAL)
+				return
+			}
+			r.times[i] = unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(b[16*i:])), Nsec: usec * 1000}
+		}
+	}
+	r.setTimes()
+}
+
+// serveUtime serves utime, which counts in seconds.
+func serveUtime(r *request) {
+	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	if at := r.args[r.call.mode]; at != 0 {
+		var b [16]byte
+		if e := r.read(at, b[:]); e != 0 {
+			r.fail(e)
+			return
+		}
+		for i := range r.times {
+			r.times[i] = unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(b[8*i:]))}
+		}
+	}
+	r.setTimes()
+}
+
+func (r *request) setTimes() {
+	if !r.subject() || !r.permit(r.s.decider.edit(r.a.place, profiles.Write)) {
+		return
+	}
+	r.perform(func(r *request) unix.Errno {
+		if r.a.kind == symlink {
+			return errno(unix.UtimesNanoAt(r.a.parent, r.a.place.name, r.times[:], unix.AT_SYMLINK_NOFOLLOW))
+		}
+		return errno(unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(r.a.fd), r.times[:], 0))
+	})
+}
+
+// Limits of include/uapi/linux/limits.h.
+const (
+	xattrNameMax = 255
+	xattrSizeMax = 65536
+)
+
+func (r *request) attributeName() bool {
+	name, e := r.readString(r.args[r.call.mode], xattrNameMax+1)
+	if e == unix.ENAMETOOLONG || e == 0 && name == "" {
+		e = unix.ERANGE
+	}
+	if e != 0 {
+		r.fail(e)
+		return false
+	}
+	r.text = name
+	return true
+}
+
+func serveSetxattr(r *request) {
+	if !r.attributeName() {
+		return
+	}
+	size := r.args[r.call.mode+2]
+	if size > xattrSizeMax {
+		r.fail(unix.E2BIG)
+		return
+	}
+	r.value = make([]byte, size)
+	if e := r.read(r.args[r.call.mode+1], r.value); e != 0 {
+		r.fail(e)
+		return
+	}
+	if !r.subject() || !r.permit(r.s.decider.attribute(r.a.place, r.text, true)) {
+		return
+	}
+	flags := int(int32(r.args[r.call.mode+3]))
+	r.perform(func(r *request) unix.Errno { return errno(unix.Setxattr(fdPath(r.a.fd), r.text, r.value, flags)) })
+}
+
+func serveRemovexattr(r *request) {
+	if !r.attributeName() || !r.subject() || !r.permit(r.s.decider.attribute(r.a.place, r.text, false)) {
+		return
+	}
+	r.perform(func(r *request) unix.Errno { return errno(unix.Removexattr(fdPath(r.a.fd), r.text)) })
+}

@@ -1,0 +1,605 @@
+package linux
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+)
+
+// The handlers of calls that make, remove, move or open names. Each resolves
+// its paths once, rules on what it found, and has the rest done at the pinned
+// parent by a performing thread.
+
+const createFlags = unix.O_CREAT | unix.O_EXCL
+
+// serveOpen serves open, openat and creat.
+func serveOpen(r *request) {
+	r.flags = int(r.arg(r.call.flags)) | int(r.call.preset)
+	if e := r.path(&r.a, r.call.dir, r.call.path, followsOpen(r.flags)); e != 0 {
+		r.fail(e)
+		return
+	}
+	r.open()
+}
+
+func followsOpen(flags int) follow {
+	return flags&unix.O_NOFOLLOW == 0 && flags&createFlags != createFlags
+}
+
+func (r *request) open() {
+	o := &r.a
+	if r.flags&unix.O_PATH != 0 {
+		r.openPath()
+		return
+	}
+	// The descriptor is made in this process: it must not become our terminal.
+	how := r.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC) | unix.O_CLOEXEC | unix.O_NOCTTY
+	if r.flags&unix.O_TMPFILE == unix.O_TMPFILE {
+		r.openTemporary(how)
+		return
+	}
+	if o.kind == absent {
+		switch {
+		case r.flags&unix.O_CREAT == 0:
+			r.fail(unix.ENOENT)
+		case o.slash:
+			r.fail(unix.EISDIR)
+		case r.flags&unix.O_DIRECTORY != 0:
+			r.fail(unix.EINVAL)
+		default:
+			r.openNew(how)
+		}
+		return
+	}
+	switch {
+	case r.flags&createFlags == createFlags:
+		r.fail(unix.EEXIST)
+		return
+	case o.kind == symlink:
+		r.fail(unix.ELOOP)
+		return
+	case o.slash && o.kind != directory || r.flags&unix.O_DIRECTORY != 0 && o.kind != directory:
+		r.fail(unix.ENOTDIR)
+		return
+	case o.kind == directory && (r.flags&unix.O_CREAT != 0 || r.flags&unix.O_ACCMODE != unix.O_RDONLY || r.flags&unix.O_TRUNC != 0):
+		r.fail(unix.EISDIR)
+		return
+	}
+	if !o.anonymous {
+		if rule := r.s.decider.edit(o.place, accessOf(r.flags)); !rule.ok() {
+			r.refuse(rule)
+			return
+		}
+		if r.s.denied[o.id()] {
+			r.refuse(r.s.deniedFile(o, accessOf(r.flags)))
+			return
+		}
+	}
+	if e := r.terminal(); e != 0 {
+		r.fail(e)
+		return
+	}
+	// A FIFO's other end, a serial line's carrier: such opens wait.
+	r.slow = o.kind == special && r.flags&unix.O_NONBLOCK == 0
+	r.perform(func(r *request) unix.Errno {
+		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
+		r.fd = fd
+		return errno(err)
+	})
+}
+
+// deniedFile explains the refusal of another name of a denied file.
+func (s *Supervisor) deniedFile(o *object, a profiles.Access) ruling {
+	rule := ruling{errno: errAccess, path: o.place.path, access: a}
+	for _, p := range s.config.Denied {
+		var st unix.Stat_t
+		if unix.Stat(p, &st) == nil && (fileID{st.Dev, st.Ino}) == o.id() {
+			rule.verdict = s.decider.profile.Allows(p, a)
+		}
+	}
+	return rule
+}
+
+// accessOf is what an open of something that exists asks for.
+func accessOf(flags int) profiles.Access {
+	var a profiles.Access
+	switch flags & unix.O_ACCMODE {
+	case unix.O_RDONLY:
+		a = profiles.Read
+	case unix.O_WRONLY:
+		a = profiles.Write
+	default:
+		a = profiles.Read | profiles.Write
+	}
+	if flags&unix.O_TRUNC != 0 {
+		a |= profiles.Write
+	}
+	return a
+}
+
+// openPath gives the caller the O_PATH descriptor that resolving made.
+func (r *request) openPath() {
+	o := &r.a
+	switch {
+	case o.fd < 0:
+		r.fail(unix.ENOENT)
+	case (o.slash || r.flags&unix.O_DIRECTORY != 0) && o.kind != directory:
+		r.fail(unix.ENOTDIR)
+	default:
+		fd, e := dup(o.fd)
+		if e != 0 {
+			r.fail(e)
+			return
+		}
+		r.fd = fd
+		r.perform(func(*request) unix.Errno { return 0 })
+	}
+}
+
+// openNew makes the file. O_EXCL: if the name has appeared meanwhile, what was
+// ruled on is gone, and everything starts again.
+func (r *request) openNew(how int) {
+	if rule := r.s.decider.create(r.a.place); !rule.ok() {
+		r.refuse(rule)
+		return
+	}
+	r.mode = r.newMode(0o7777)
+	r.perform(func(r *request) unix.Errno {
+		fd, err := unix.Openat(r.a.parent, r.a.place.name, how|createFlags, r.mode)
+		if err == unix.EEXIST && r.flags&unix.O_EXCL == 0 {
+			return r.openAppeared(how)
+		}
+		r.fd = fd
+		if err == nil {
+			r.s.decider.ledger.add(r.a.place, fileID{})
+		}
+		return errno(err)
+	})
+}
+
+// openAppeared opens a file that came into being between look and act. It
+// rules again, on the performing thread: by name, which O_NOFOLLOW holds to
+// this directory.
+func (r *request) openAppeared(how int) unix.Errno {
+	if rule := r.s.decider.edit(r.a.place, accessOf(r.flags)); !rule.ok() {
+		r.report(rule)
+		return unix.Errno(rule.errno)
+	}
+	fd, err := unix.Openat(r.a.parent, r.a.place.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errno(err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return errno(err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || r.s.denied[fileID{st.Dev, st.Ino}] {
+		return unix.EACCES
+	}
+	r.fd, err = unix.Open(fdPath(fd), how, 0)
+	return errno(err)
+}
+
+func (r *request) openTemporary(how int) {
+	o := &r.a
+	switch {
+	case o.fd < 0:
+		r.fail(unix.ENOENT)
+		return
+	case o.kind != directory:
+		r.fail(unix.ENOTDIR)
+		return
+	}
+	// The file has no name yet; one that it may not get it will not get.
+	rule := r.s.decider.rule(place{dir: o.id(), path: o.place.path + "/#", name: "#"}, profiles.Create)
+	if !rule.ok() {
+		rule.path = o.place.path
+		r.refuse(rule)
+		return
+	}
+	r.mode = r.newMode(0o7777)
+	r.perform(func(r *request) unix.Errno {
+		// O_EXCL: the file shall never get a name.
+		fd, err := unix.Open(fdPath(r.a.fd), how|r.flags&unix.O_EXCL, r.mode)
+		r.fd = fd
+		return errno(err)
+	})
+}
+
+// newMode is the mode of what is made, bits limited to what the call knows.
+func (r *request) newMode(bits uint32) uint32 {
+	return r.s.decider.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
+}
+
+// terminal replaces /dev/tty, which means the opener's terminal and so would
+// be ours, by the caller's.
+func (r *request) terminal() unix.Errno {
+	o := &r.a
+	if o.kind != special || o.st.Rdev != unix.Mkdev(5, 0) {
+		return 0
+	}
+	fd, err := unix.Openat(r.task.dir, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errno(err)
+	}
+	defer unix.Close(fd)
+	var buf [1024]byte
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return errno(err)
+	}
+	// pid (comm) state ppid pgrp session tty_nr: comm may hold anything.
+	line := string(buf[:n])
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) < 5 {
+		return unix.ENXIO
+	}
+	tty, _ := strconv.ParseUint(fields[4], 10, 32)
+	if major := tty >> 8 & 0xfff; major < 136 || major > 143 {
+		return unix.ENXIO // none, or one that is no pseudo-terminal
+	}
+	minor := tty&0xff | tty>>12&0xfff00
+	o.close()
+	if e := r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(minor, 10), true); e != 0 {
+		return e
+	}
+	if o.fd < 0 {
+		return unix.ENXIO
+	}
+	return 0
+}
+
+// target resolves the path of a call that acts on a name, and answers those
+// that end in "/", "." or "..", which have no name, with what the kernel says.
+func (r *request) target(o *object, dir, path int8, nameless unix.Errno) bool {
+	if e := r.path(o, dir, path, false); e != 0 {
+		r.fail(e)
+		return false
+	}
+	if o.parent < 0 {
+		r.fail(nameless)
+		return false
+	}
+	return true
+}
+
+// fresh answers for a call that makes the name r.a: EEXIST comes before any
+// refusal, as in the kernel, since mkdir -p and others go by it.
+func (r *request) fresh(o *object, dirOnly bool) bool {
+	switch {
+	case o.kind != absent:
+		r.fail(unix.EEXIST)
+	case o.slash && !dirOnly:
+		r.fail(unix.ENOENT)
+	default:
+		if rule := r.s.decider.create(o.place); !rule.ok() {
+			r.refuse(rule)
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+func serveMkdir(r *request) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, true) {
+		return
+	}
+	r.mode = r.newMode(0o1777)
+	r.perform(func(r *request) unix.Errno {
+		if err := unix.Mkdirat(r.a.parent, r.a.place.name, r.mode); err != nil {
+			return errno(err)
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(r.a.parent, r.a.place.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && kindOf(st.Mode) == directory {
+			r.s.decider.ledger.add(r.a.place, fileID{st.Dev, st.Ino})
+		}
+		return 0
+	})
+}
+
+func serveMknod(r *request) {
+	mode := uint32(r.arg(r.call.mode))
+	switch mode & unix.S_IFMT {
+	case 0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK:
+	case unix.S_IFCHR, unix.S_IFBLK:
+		r.fail(unix.EPERM)
+		return
+	default:
+		r.fail(unix.EINVAL)
+		return
+	}
+	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, false) {
+		return
+	}
+	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
+	r.perform(func(r *request) unix.Errno {
+		err := unix.Mknodat(r.a.parent, r.a.place.name, r.mode, 0)
+		return r.made(err)
+	})
+}
+
+// made records the name r.a after the call that makes it.
+func (r *request) made(err error) unix.Errno {
+	if err == nil {
+		r.s.decider.ledger.add(r.a.place, fileID{})
+	}
+	return errno(err)
+}
+
+func serveSymlink(r *request) {
+	text, e := r.readString(r.args[r.call.path2], unix.PathMax)
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if text == "" {
+		r.fail(unix.ENOENT)
+		return
+	}
+	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, false) {
+		return
+	}
+	r.text = text
+	r.perform(func(r *request) unix.Errno {
+		return r.made(unix.Symlinkat(r.text, r.a.parent, r.a.place.name))
+	})
+}
+
+func serveUnlink(r *request) {
+	r.flags = int(int32(r.arg(r.call.flags))) | int(r.call.preset)
+	if r.flags&^unix.AT_REMOVEDIR != 0 {
+		r.fail(unix.EINVAL)
+		return
+	}
+	o := &r.a
+	if e := r.path(o, r.call.dir, r.call.path, false); e != 0 {
+		r.fail(e)
+		return
+	}
+	rmdir := r.flags&unix.AT_REMOVEDIR != 0
+	switch {
+	case o.parent < 0 && rmdir:
+		r.fail(unix.EINVAL) // ".", and for ".." and "/" as good an error as theirs
+	case o.parent < 0:
+		r.fail(unix.EISDIR)
+	case o.kind == absent:
+		r.fail(unix.ENOENT)
+	case rmdir && o.kind != directory:
+		r.fail(unix.ENOTDIR)
+	case !rmdir && o.kind == directory:
+		r.fail(unix.EISDIR)
+	case o.slash && !rmdir:
+		r.fail(unix.ENOTDIR)
+	default:
+		if rule := r.s.decider.remove(o.place); !rule.ok() {
+			r.refuse(rule)
+			return
+		}
+		r.perform(func(r *request) unix.Errno {
+			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
+			if err == nil {
+				r.s.decider.ledger.remove(r.a.place, r.a.dirID())
+			}
+			return errno(err)
+		})
+	}
+}
+
+func serveRename(r *request) {
+	r.flags = int(uint32(r.arg(r.call.flags)))
+	if r.flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 ||
+		r.flags == unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE {
+		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
+		return
+	}
+	if !r.target(&r.a, r.call.dir, r.call.path, unix.EBUSY) || !r.target(&r.b, r.call.dir2, r.call.path2, unix.EBUSY) {
+		return
+	}
+	a, b := &r.a, &r.b
+	exchange := r.flags&unix.RENAME_EXCHANGE != 0
+	switch {
+	case a.kind == absent, exchange && b.kind == absent:
+		r.fail(unix.ENOENT)
+		return
+	case (a.slash || b.slash) && a.kind != directory:
+		r.fail(unix.ENOTDIR)
+		return
+	case b.kind != absent && r.flags&unix.RENAME_NOREPLACE != 0:
+		r.fail(unix.EEXIST)
+		return
+	case b.kind != absent && !exchange && a.kind == directory && b.kind != directory:
+		r.fail(unix.ENOTDIR)
+		return
+	case b.kind != absent && !exchange && a.kind != directory && b.kind == directory:
+		r.fail(unix.EISDIR)
+		return
+	case a.kind != absent && a.id() == b.id() && b.kind != absent && a.kind != directory:
+		r.succeed(0) // two names of one file: the kernel does nothing
+		return
+	}
+	if rule := r.s.decider.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
+		r.refuse(rule)
+		return
+	}
+	replaces := b.kind != absent && !exchange && !r.s.decider.made(b.place)
+	if replaces && b.kind != directory && !r.s.decider.judge(b.place, profiles.Delete).Allowed {
+		r.s.kept.keep(b)
+	}
+	flags := uint(r.flags)
+	if b.kind == absent {
+		flags |= unix.RENAME_NOREPLACE // what was ruled on is an absent name
+	}
+	r.perform(func(r *request) unix.Errno {
+		a, b := &r.a, &r.b
+		err := unix.Renameat2(a.parent, a.place.name, b.parent, b.place.name, flags)
+		if err == unix.EINVAL && flags != uint(r.flags) && r.flags == 0 {
+			// The file system lacks NOREPLACE. The name could only have come
+			// from the run itself or from outside since.
+			err = unix.Renameat(a.parent, a.place.name, b.parent, b.place.name)
+		}
+		if err != nil {
+			return errno(err)
+		}
+		l := r.s.decider.ledger
+		if exchange {
+			return 0 // both names stay the run's, or Delete is granted
+		}
+		made := l.made(a.place)
+		l.remove(a.place, fileID{})
+		if b.kind == absent && made || l.made(b.place) {
+			l.add(b.place, fileID{})
+		}
+		if b.kind == directory {
+			l.remove(place{}, b.id()) // replaced while empty
+		}
+		return 0
+	})
+}
+
+func serveLink(r *request) {
+	r.flags = int(int32(r.arg(r.call.flags)))
+	if r.flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		r.fail(unix.EINVAL)
+		return
+	}
+	p, e := r.readString(r.args[r.call.path], unix.PathMax)
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if p == "" && r.flags&unix.AT_EMPTY_PATH != 0 {
+		e = r.descriptor(&r.a, r.dirfd(r.call.dir))
+	} else {
+		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, r.flags&unix.AT_SYMLINK_FOLLOW != 0)
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if r.a.fd < 0 {
+		r.fail(unix.ENOENT)
+		return
+	}
+	if !r.target(&r.b, r.call.dir2, r.call.path2, unix.EEXIST) {
+		return
+	}
+	a, b := &r.a, &r.b
+	switch {
+	case b.kind != absent:
+		r.fail(unix.EEXIST)
+		return
+	case b.slash:
+		r.fail(unix.ENOENT)
+		return
+	case a.kind == directory:
+		r.fail(unix.EPERM)
+		return
+	}
+	// A nameless temporary file of the run's: only its new name counts.
+	var rule ruling
+	if a.anonymous || a.st.Nlink == 0 {
+		rule = r.s.decider.create(b.place)
+	} else {
+		rule = r.s.decider.link(a.place, b.place)
+		if rule.ok() && (r.s.denied[a.id()] || a.kind == special) {
+			// Another name of a socket would hide whose it is.
+			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
+		}
+	}
+	if !rule.ok() {
+		r.refuse(rule)
+		return
+	}
+	r.perform(func(r *request) unix.Errno {
+		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
+		if r.a.parent >= 0 && (err == unix.EXDEV || err == unix.ENOENT || err == unix.EPERM) {
+			// Where /proc is another mount the kernel compares mounts, not
+			// files; the pinned parent serves as well.
+			err = unix.Linkat(r.a.parent, r.a.place.name, r.b.parent, r.b.place.name, 0)
+		}
+		if err == nil {
+			r.s.decider.ledger.add(r.b.place, fileID{})
+		}
+		return errno(err)
+	})
+}
+
+func serveTruncate(r *request) {
+	if e := r.path(&r.a, none, r.call.path, true); e != 0 {
+		r.fail(e)
+		return
+	}
+	o := &r.a
+	switch {
+	case o.fd < 0:
+		r.fail(unix.ENOENT)
+	case o.kind == directory:
+		r.fail(unix.EISDIR)
+	case r.s.denied[o.id()]:
+		r.refuse(r.s.deniedFile(o, profiles.Write))
+	default:
+		if rule := r.s.decider.edit(o.place, profiles.Write); !o.anonymous && !rule.ok() {
+			r.refuse(rule)
+			return
+		}
+		r.perform(func(r *request) unix.Errno {
+			return errno(unix.Truncate(fdPath(r.a.fd), int64(r.args[1])))
+		})
+	}
+}
+
+// kept holds what atomic saves replaced, until the run ends. The descriptors
+// keep the old files alive without any name, and so without litter and on any
+// file system; a launcher that wants them back copies them from here.
+type kept struct {
+	mu    sync.Mutex
+	files []Replaced
+}
+
+// keptMost bounds the descriptors held; beyond it the oldest are let go.
+const keptMost = 1024
+
+// Replaced is a file that was there at the start and that the run replaced by
+// renaming another over it.
+type Replaced struct {
+	Path string
+	// File refers to the old file, O_PATH; /proc/self/fd/N opens it.
+	File int
+}
+
+func (k *kept) keep(o *object) {
+	fd, e := dup(o.fd)
+	if e != 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.files) >= keptMost {
+		unix.Close(k.files[0].File)
+		k.files = k.files[1:]
+	}
+	k.files = append(k.files, Replaced{o.place.path, fd})
+}
+
+func (k *kept) release() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files {
+		unix.Close(f.File)
+	}
+	k.files = nil
+}
+
+// Replaced lists what the run's atomic saves replaced so far, oldest first; a
+// path may occur more than once. The descriptors live until Close.
+func (s *Supervisor) Replaced() []Replaced {
+	s.kept.mu.Lock()
+	defer s.kept.mu.Unlock()
+	return append([]Replaced(nil), s.kept.files...)
+}

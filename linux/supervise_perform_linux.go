@@ -1,0 +1,195 @@
+package linux
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// performers are the threads that act for the run, each restricted by the
+// first of the command's Landlock layers and with no more capabilities: what
+// the command could not have done, they cannot do for it.
+type performers struct {
+	s       *Supervisor
+	ruleset int
+	mu      sync.Mutex
+	idle    []*performer
+	queue   []*request // waits because all are busy
+	count   int
+	closed  bool
+}
+
+// performersMost bounds the threads; a run that keeps this many calls blocked
+// waits for itself.
+const performersMost = 64
+
+// performer is one thread. The resolving thread leaves a request in next and
+// sets state; a futex wakes the thread if it has gone to sleep.
+type performer struct {
+	state   atomic.Uint32
+	next    *request
+	ownFS   bool // has a working directory of its own, see [request.bindPath]
+	started chan error
+}
+
+const (
+	performerIdle = iota
+	performerSleeps
+	performerHasWork
+	performerEnds
+)
+
+func newPerformers(s *Supervisor) (*performers, error) {
+	p := &performers{s: s, ruleset: -1}
+	if s.config.Ruleset >= 0 {
+		fd, err := unix.FcntlInt(uintptr(s.config.Ruleset), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			return nil, fmt.Errorf("cannot keep the Landlock ruleset: %w", err)
+		}
+		p.ruleset = fd
+	}
+	w, err := p.start()
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.idle = append(p.idle, w)
+	return p, nil
+}
+
+func (p *performers) start() (*performer, error) {
+	w := &performer{started: make(chan error)}
+	go p.run(w)
+	if err := <-w.started; err != nil {
+		return nil, err
+	}
+	p.count++
+	return w, nil
+}
+
+// hand gives a request to an idle thread, starts one, or queues it.
+func (p *performers) hand(r *request) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		w.wake(r)
+		return
+	}
+	if p.count < performersMost {
+		if w, err := p.start(); err == nil {
+			p.mu.Unlock()
+			w.wake(r)
+			return
+		}
+	}
+	p.queue = append(p.queue, r)
+	p.mu.Unlock()
+}
+
+func (w *performer) wake(r *request) {
+	w.next = r
+	if w.state.Swap(performerHasWork) == performerSleeps {
+		futexWake(&w.state)
+	}
+}
+
+// take returns the next request, nil when there is none and the thread is
+// idle.
+func (p *performers) take(w *performer) *request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) > 0 {
+		r := p.queue[0]
+		p.queue = p.queue[1:]
+		return r
+	}
+	w.state.Store(performerIdle)
+	if p.closed {
+		w.state.Store(performerEnds)
+	}
+	p.idle = append(p.idle, w)
+	return nil
+}
+
+func (p *performers) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.idle {
+		if w.state.Swap(performerEnds) == performerSleeps {
+			futexWake(&w.state)
+		}
+	}
+	if p.ruleset >= 0 {
+		unix.Close(p.ruleset)
+		p.ruleset = -1
+	}
+}
+
+func (p *performers) run(w *performer) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
+	blockSignals()
+	w.started <- p.restrict(w)
+	for {
+		for i := 0; w.state.Load() == performerIdle; i++ {
+			if i >= performerSpins && w.state.CompareAndSwap(performerIdle, performerSleeps) {
+				for w.state.Load() == performerSleeps {
+					futexWait(&w.state, performerSleeps)
+				}
+			}
+		}
+		if w.state.Load() == performerEnds {
+			return
+		}
+		r := w.next
+		w.next = nil
+		for r != nil {
+			r.finish()
+			r = p.take(w)
+		}
+	}
+}
+
+// performerSpins is how often a thread looks for work before it sleeps.
+const performerSpins = 0
+
+// restrict gives the thread the command's rights. Its umask is zero, since the
+// caller's is applied to the modes; where the kernel refuses a thread a file
+// system context of its own (Docker), the whole process's is.
+func (p *performers) restrict(w *performer) error {
+	w.ownFS = unix.Unshare(unix.CLONE_FS) == nil
+	unix.Umask(0)
+	if err := dropCapabilities(p.s.config.Capabilities); err != nil {
+		return fmt.Errorf("cannot drop a performing thread's capabilities: %w", err)
+	}
+	if p.ruleset < 0 {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot set no_new_privs on a performing thread: %w", err)
+	}
+	if err := ll.LandlockRestrictSelf(p.ruleset, 0); err != nil {
+		return fmt.Errorf("cannot restrict a performing thread: %w", err)
+	}
+	return nil
+}
+
+func futexWake(a *atomic.Uint32) {
+	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a)), futexWakePrivate, 1, 0, 0, 0)
+}
+
+func futexWait(a *atomic.Uint32, is uint32) {
+	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a)), futexWaitPrivate, uintptr(is), 0, 0, 0)
+}
+
+const (
+	futexWaitPrivate = 128 | 0
+	futexWakePrivate = 128 | 1
+)

@@ -1,0 +1,498 @@
+package linux
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+)
+
+// object is what a path leads to. Its descriptors are O_PATH: they pin what
+// was decided about, and give no access.
+type object struct {
+	parent int   // directory that holds the name, -1 if there is none
+	place  place // where the name stands; only place.path for "/", "." and ".."
+	slash  bool  // a slash follows the name: it must be a directory
+	fd     int   // the object, -1 if absent
+	st     unix.Stat_t
+	kind   kind
+	// anonymous says that no path leads to it: a pipe, a socket, a memfd,
+	// reached through a descriptor that the caller has.
+	anonymous bool
+	opened    bool // parent and fd are to be closed
+}
+
+func (o *object) close() {
+	if !o.opened {
+		return
+	}
+	o.opened = false
+	if o.parent >= 0 {
+		unix.Close(o.parent)
+	}
+	if o.fd >= 0 {
+		unix.Close(o.fd)
+	}
+}
+
+// last is the name as the kernel should see it.
+func (o *object) last() string {
+	if o.slash {
+		return o.place.name + "/"
+	}
+	return o.place.name
+}
+
+func (o *object) id() fileID { return fileID{o.st.Dev, o.st.Ino} }
+
+// dirID is the object's identity if it is a directory, else zero.
+func (o *object) dirID() fileID {
+	if o.kind == directory {
+		return o.id()
+	}
+	return fileID{}
+}
+
+func kindOf(mode uint32) kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return regular
+	case unix.S_IFDIR:
+		return directory
+	case unix.S_IFLNK:
+		return symlink
+	}
+	return special
+}
+
+// follow says what to do with a symbolic link at the end of a path.
+type follow bool
+
+// mostLinks is how many symbolic links the kernel follows in one path.
+const mostLinks = 40
+
+// path reads the path argument at position path and resolves it, from the
+// directory argument at position dir, as the kernel would for the caller.
+func (r *request) path(o *object, dir, path int8, f follow) unix.Errno {
+	p, e := r.readString(r.args[path], unix.PathMax)
+	if e != 0 {
+		return e
+	}
+	return r.resolve(o, r.dirfd(dir), p, f)
+}
+
+// base opens the directory, or file, that a relative path starts from.
+func (r *request) base(dirfd int) (int, unix.Errno) {
+	name := "cwd"
+	if dirfd != unix.AT_FDCWD {
+		if dirfd < 0 {
+			return -1, unix.EBADF
+		}
+		name = "fd/" + strconv.Itoa(dirfd)
+	}
+	fd, err := unix.Openat(r.task.dir, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	switch err {
+	case nil:
+		return fd, 0
+	case unix.ENOENT:
+		if dirfd != unix.AT_FDCWD {
+			return -1, unix.EBADF
+		}
+	}
+	return -1, errno(err)
+}
+
+func errno(err error) unix.Errno {
+	if e, ok := err.(unix.Errno); ok {
+		return e
+	}
+	if err == nil {
+		return 0
+	}
+	return unix.EIO
+}
+
+// descriptor makes an object of the caller's descriptor dirfd itself.
+func (r *request) descriptor(o *object, dirfd int) unix.Errno {
+	fd, e := r.base(dirfd)
+	if e != 0 {
+		return e
+	}
+	return r.fromDescriptor(o, fd)
+}
+
+// fromDescriptor fills o from an O_PATH descriptor, which it takes over.
+func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
+	*o = object{parent: -1, fd: fd, opened: true}
+	if err := unix.Fstat(fd, &o.st); err != nil {
+		return errno(err)
+	}
+	o.kind = kindOf(o.st.Mode)
+	p, e := r.s.pathOf(fd)
+	if e != 0 {
+		return e
+	}
+	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "/memfd:") && o.st.Nlink == 0 {
+		o.anonymous = true
+		o.place.path = p
+		return 0
+	}
+	if o.st.Nlink == 0 {
+		// A deleted file is still what its name made it.
+		p = strings.TrimSuffix(p, " (deleted)")
+	}
+	o.place.path = p
+	if o.kind == directory {
+		return 0
+	}
+	// Find the name, so that what the run made is known as such.
+	i := strings.LastIndexByte(p, '/')
+	dir, err := unix.Openat2(r.s.root, "."+p[:i+1], &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return 0 // then it is known by its path alone
+	}
+	defer unix.Close(dir)
+	var st, again unix.Stat_t
+	if unix.Fstat(dir, &st) == nil && unix.Fstatat(dir, p[i+1:], &again, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		again.Dev == o.st.Dev && again.Ino == o.st.Ino {
+		o.place.dir, o.place.name = fileID{st.Dev, st.Ino}, p[i+1:]
+	}
+	return 0
+}
+
+// pathOf gives the path of an open descriptor, in its own mount namespace.
+func (s *Supervisor) pathOf(fd int) (string, unix.Errno) {
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(s.self, strconv.Itoa(fd), buf[:])
+	if err != nil {
+		return "", errno(err)
+	}
+	if n == len(buf) {
+		return "", unix.ENAMETOOLONG
+	}
+	return string(buf[:n]), 0
+}
+
+const openDir = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+
+// resolve walks a path for the caller, and once more where the place it leads
+// to is served from a directory of the run's own.
+func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
+	*o = object{parent: -1, fd: -1}
+	if p == "" {
+		return unix.ENOENT
+	}
+	if p[0] == '/' {
+		if to, rest, ok := r.s.redirected(path.Clean(p)); ok {
+			return r.walkIn(o, to, rest+p[len(strings.TrimRight(p, "/")):], f)
+		}
+		cur, e := dup(r.s.root)
+		if e != 0 {
+			return e
+		}
+		return r.walk(o, cur, p, f)
+	}
+	cur, e := r.base(dirfd)
+	if e != 0 {
+		return e
+	}
+	if e := r.walk(o, cur, p, f); e != 0 || o.anonymous {
+		return e
+	}
+	if to, rest, ok := r.s.redirected(o.place.path); ok {
+		slash := o.slash
+		o.close()
+		if slash {
+			rest += "/"
+		}
+		return r.walkIn(o, to, rest, f)
+	}
+	return 0
+}
+
+// redirected says where a path is served from, if not from where it is: what
+// lies beneath a Redirect, unless the Profile grants something there.
+func (s *Supervisor) redirected(p string) (to, rest string, ok bool) {
+	for _, rd := range s.config.Redirects {
+		if !isBeneath(rd.From, p) || s.decider.ours(p+"/x") {
+			continue
+		}
+		for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Create} {
+			if s.decider.grants.Allows(p, a).Allowed {
+				return "", "", false
+			}
+		}
+		return rd.To, p[len(rd.From):], true
+	}
+	return "", "", false
+}
+
+func (r *request) walkIn(o *object, to, rest string, f follow) unix.Errno {
+	cur, e := dup(r.s.root)
+	if e != 0 {
+		return e
+	}
+	return r.walk(o, cur, to+"/"+strings.TrimLeft(rest, "/"), f)
+}
+
+func dup(fd int) (int, unix.Errno) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	return n, errno(err)
+}
+
+// split takes a path's last name off it. A path that ends in "." or ".." is
+// all directory.
+func split(p string) (dir, name string, slash bool) {
+	end := strings.TrimRight(p, "/")
+	i := strings.LastIndexByte(end, '/') + 1
+	if n := end[i:]; n == "" || n == "." || n == ".." {
+		return p, "", false
+	}
+	return p[:i], end[i:], len(end) < len(p)
+}
+
+// walk resolves rest from cur, which it takes over.
+//
+// The fast way to the parent is one openat2 that meets no symbolic link: the
+// kernel then does for us what it would do for the caller, since without links
+// neither our root directory nor our /proc/self comes into play. Where there
+// is a link, names are walked one by one until it is passed.
+func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
+	for links := 0; ; {
+		rest = strings.TrimLeft(rest, "/")
+		dir, name, slash := split(rest)
+		if dir != "" {
+			fd, err := unix.Openat2(cur, dir, &unix.OpenHow{Flags: openDir, Resolve: unix.RESOLVE_NO_SYMLINKS})
+			if err == unix.ELOOP {
+				if links++; links > mostLinks {
+					unix.Close(cur)
+					return unix.ELOOP
+				}
+				var e unix.Errno
+				if cur, rest, e = r.passLink(cur, rest); e != 0 {
+					return e
+				}
+				continue
+			}
+			unix.Close(cur)
+			if err != nil {
+				return errno(err)
+			}
+			cur = fd
+		}
+		if name == "" {
+			return r.fromDescriptor(o, cur)
+		}
+		if e := r.find(o, cur, name, slash); e != 0 {
+			o.close()
+			return e
+		}
+		if o.kind != symlink || !bool(f) && !slash {
+			return 0
+		}
+		if links++; links > mostLinks {
+			o.close()
+			return unix.ELOOP
+		}
+		target, jump, e := r.link(cur, o.fd, name)
+		if e != 0 {
+			o.close()
+			return e
+		}
+		if jump >= 0 {
+			o.close()
+			if !slash {
+				return r.fromDescriptor(o, jump)
+			}
+			cur, rest = jump, "."
+			continue
+		}
+		unix.Close(o.fd) // cur lives on: a relative target starts there
+		if slash {
+			target += "/"
+		}
+		if cur, e = r.restart(cur, target); e != 0 {
+			return e
+		}
+		rest = target
+	}
+}
+
+// restart gives where a link's target starts: the run's root, or cur.
+func (r *request) restart(cur int, target string) (int, unix.Errno) {
+	if target[0] != '/' {
+		return cur, 0
+	}
+	unix.Close(cur)
+	return dup(r.s.root)
+}
+
+// find fills o with name in the directory cur, which it takes over.
+func (r *request) find(o *object, cur int, name string, slash bool) unix.Errno {
+	*o = object{parent: cur, fd: -1, slash: slash, opened: true}
+	if err := unix.Fstat(cur, &o.st); err != nil {
+		return errno(err)
+	}
+	if o.st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.ENOTDIR
+	}
+	dir, e := r.s.pathOf(cur)
+	if e != 0 {
+		return e
+	}
+	if dir == "/" {
+		dir = ""
+	}
+	o.place = place{dir: fileID{o.st.Dev, o.st.Ino}, path: dir + "/" + name, name: name}
+	fd, err := unix.Openat(cur, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return 0
+	}
+	if err != nil {
+		return errno(err)
+	}
+	o.fd = fd
+	if err := unix.Fstat(fd, &o.st); err != nil {
+		return errno(err)
+	}
+	o.kind = kindOf(o.st.Mode)
+	return 0
+}
+
+// passLink walks rest from cur name by name until it has passed a symbolic
+// link, and gives where it stands and what is left. It takes cur over.
+func (r *request) passLink(cur int, rest string) (int, string, unix.Errno) {
+	for {
+		rest = strings.TrimLeft(rest, "/")
+		name, tail, _ := strings.Cut(rest, "/")
+		if name == "" {
+			return cur, ".", 0
+		}
+		fd, err := unix.Openat2(cur, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC})
+		if err != nil {
+			unix.Close(cur)
+			return -1, "", errno(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			unix.Close(cur)
+			unix.Close(fd)
+			return -1, "", errno(err)
+		}
+		if kindOf(st.Mode) != symlink {
+			unix.Close(cur)
+			cur, rest = fd, tail
+			continue
+		}
+		target, jump, e := r.link(cur, fd, name)
+		unix.Close(fd)
+		switch {
+		case e != 0:
+			unix.Close(cur)
+			return -1, "", e
+		case jump >= 0:
+			unix.Close(cur)
+			return jump, "./" + tail, 0
+		}
+		cur, e = r.restart(cur, target)
+		return cur, target + "/" + tail, e
+	}
+}
+
+// link reads the symbolic link fd, which is name in cur: either its target, or
+// where a magic link of /proc jumps to.
+//
+// The kernel would resolve /proc/self as ours, and would let us through the
+// magic links of processes that the caller may not look into; so these are
+// followed for the caller's own process alone.
+func (r *request) link(cur, fd int, name string) (target string, jump int, e unix.Errno) {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return "", -1, errno(err)
+	}
+	if fs.Type == unix.PROC_SUPER_MAGIC {
+		where, e := r.s.pathOf(cur)
+		if e != 0 {
+			return "", -1, e
+		}
+		if where != "/proc" || name == "self" || name == "thread-self" {
+			jump, e := r.magic(cur, where, name)
+			return "", jump, e
+		}
+	}
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(fd, "", buf[:])
+	switch {
+	case err != nil:
+		return "", -1, errno(err)
+	case n == 0:
+		return "", -1, unix.ENOENT
+	case n == len(buf):
+		return "", -1, unix.ENAMETOOLONG
+	}
+	return string(buf[:n]), -1, 0
+}
+
+// magic follows one of the caller's own magic links.
+func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
+	if where == "/proc" {
+		return dup(r.task.dir)
+	}
+	parts := strings.Split(strings.TrimPrefix(where, "/proc/"), "/")
+	if len(parts) >= 3 && parts[1] == "task" {
+		parts = parts[2:]
+	}
+	if !strings.HasPrefix(where, "/proc/") || !r.ownNumber(cur, parts[0]) {
+		return -1, unix.EACCES
+	}
+	switch parts = append(parts[1:], name); {
+	case len(parts) == 1 && (name == "cwd" || name == "root" || name == "exe"):
+	case len(parts) == 2 && parts[0] == "fd":
+	default:
+		return -1, unix.EACCES
+	}
+	fd, err := unix.Openat(r.task.dir, strings.Join(parts, "/"), unix.O_PATH|unix.O_CLOEXEC, 0)
+	return fd, errno(err)
+}
+
+// ownNumber says whether number names the caller's process or thread in the
+// /proc that cur lies in.
+func (r *request) ownNumber(cur int, number string) bool {
+	var ours, theirs unix.Stat_t
+	if unix.Fstat(r.s.proc, &ours) != nil || unix.Fstat(cur, &theirs) != nil {
+		return false
+	}
+	fd, err := unix.Openat(r.task.dir, "status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 4096)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return false
+	}
+	// NStgid and NSpid list the numbers from our namespace inwards.
+	for _, line := range strings.Split(string(buf[:n]), "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		if key != "NStgid" && key != "NSpid" {
+			continue
+		}
+		numbers := strings.Fields(value)
+		if len(numbers) == 0 {
+			continue
+		}
+		n := numbers[len(numbers)-1]
+		if ours.Dev == theirs.Dev {
+			n = numbers[0]
+		}
+		if n == number {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,5 @@
+package linux
+
+type sockets struct{}
+
+func (s *sockets) release() {}

@@ -1,0 +1,64 @@
+package skill_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"skillrun/policy/skill"
+)
+
+func TestCompare(t *testing.T) {
+	file := func(path string, sum byte) skill.Entry {
+		return skill.Entry{Path: path, Kind: skill.Plain, SHA256: [32]byte{sum}}
+	}
+	d := skill.Compare(
+		[]skill.Permission{{"commit.read", nil}, {"filesystem.read", []string{"/a"}}, {"filesystem.write", nil}, {"web.fetch", []string{"a.example", "b.example"}}},
+		[]skill.Permission{{"filesystem.read", nil}, {"filesystem.write", []string{"/w"}}, {"web.fetch", []string{"c.example"}}, {"web.fetch", []string{"a.example"}}, {"web.post", []string{"x\n+ root", "y"}}},
+		[]skill.Entry{file("same", 1), file("edited", 1), file("gone", 1), file("dir", 1)},
+		[]skill.Entry{file("same", 1), file("edited", 2), file("new\x1b[2J", 1), file("new2", 1), file("new3", 1), {Path: "dir", Kind: skill.Dir}, {Path: "dir2", Kind: skill.Dir}})
+	want := `+ web.post: "x\n+ root", y
++ filesystem.read without a scope
++ web.fetch: c.example
+- commit.read
+- filesystem.write without a scope
+- web.fetch: b.example
+  new "new\x1b[2J"
+  new new2
+  and 1 more new files
+  changed edited
+  gone dir
+  gone gone`
+	if diff := cmp.Diff(want, strings.Join(d.Lines(2), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	if !d.Escalates() || d.Empty() {
+		t.Error(d)
+	}
+}
+
+// Nothing changed gives nothing; what is added escalates, what is only removed
+// does not.
+func TestCompareLaws(t *testing.T) {
+	permission := rapid.Custom(func(t *rapid.T) skill.Permission {
+		return skill.Permission{
+			Capability: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "capability"),
+			Scope:      rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z"}), 0, 3).Draw(t, "scope"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(permission, 0, 5).Draw(t, "list")
+		if d := skill.Compare(list, list, nil, nil); !d.Empty() {
+			t.Fatalf("%+v", d)
+		}
+		more := append(list[:len(list):len(list)], skill.Permission{Capability: "new"})
+		if d := skill.Compare(list, more, nil, nil); !d.Escalates() {
+			t.Fatalf("%+v", d)
+		}
+		if d := skill.Compare(more, list, nil, nil); d.Escalates() || d.Empty() {
+			t.Fatalf("%+v", d)
+		}
+	})
+}

@@ -180,14 +180,21 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 		}
 	}
 	if size != h.size {
-		rep, newline, err := l.recover(&h, size)
+		repair, err := l.recover(&h, size)
 		if err != nil {
 			return Ref{}, err
 		}
-		if newline {
+		repairs = append(repairs, repair...)
+	}
+	// Whatever stands there, torn or edited, a record begins a line.
+	if size > 0 {
+		var last [1]byte
+		if _, err := l.file.ReadAt(last[:], size-1); err != nil {
+			return Ref{}, err
+		}
+		if last[0] != '\n' || torn(repairs) {
 			b = append(b, '\n')
 		}
-		repairs = append(repairs, rep...)
 	}
 	for _, e := range append(repairs, entries...) {
 		h.seq++
@@ -323,35 +330,32 @@ func (l *Log) openFile(first uint64) (int64, error) {
 // of one: it stays, and a record says so. A file that is too short lost
 // records: a record says so, and the chain goes on from the last hash that was
 // known, so that verify names what is missing for ever.
-func (l *Log) recover(h *head, size int64) (repairs []Entry, newline bool, err error) {
+func (l *Log) recover(h *head, size int64) ([]Entry, error) {
 	if size < h.size {
-		repairs = append(repairs, &Repair{Found: "cut", Bytes: h.size - size, LastSeq: h.seq})
-		if size > 0 {
-			var last [1]byte
-			if _, err := l.file.ReadAt(last[:], size-1); err != nil {
-				return nil, false, err
-			}
-			newline = last[0] != '\n'
-		}
-		return repairs, newline, nil
+		return []Entry{&Repair{Found: "cut", Bytes: h.size - size, LastSeq: h.seq}}, nil
 	}
 	tail := make([]byte, size-h.size)
 	if _, err := io.ReadFull(io.NewSectionReader(l.file, h.size, size-h.size), tail); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for len(tail) > 0 {
-		line, rest, ended := bytes.Cut(tail, []byte("\n"))
+		line, rest, _ := bytes.Cut(tail, []byte("\n")) // only the newline may be missing
 		k, err := parseLink(line)
 		if err != nil || k.seq != h.seq+1 || k.prev != h.hash {
 			break
 		}
-		h.seq, h.hash = k.seq, k.hash
-		tail, newline = rest, !ended // only the newline may be missing
+		h.seq, h.hash, tail = k.seq, k.hash, rest
 	}
 	if len(tail) == 0 {
-		return nil, newline, nil
+		return nil, nil
 	}
-	return []Entry{&Repair{Found: "torn", Bytes: int64(len(tail)), SHA256: Digest(sha256.Sum256(tail))}}, true, nil
+	return []Entry{&Repair{Found: "torn", Bytes: int64(len(tail)), SHA256: Digest(sha256.Sum256(tail))}}, nil
+}
+
+// torn says whether a torn end is to be closed off, which takes a newline even
+// if it ends in one: what the repair tells of is all before that newline.
+func torn(repairs []Entry) bool {
+	return slices.ContainsFunc(repairs, func(e Entry) bool { r, ok := e.(*Repair); return ok && r.Found == "torn" })
 }
 
 // logFiles lists the log files of a directory, oldest first.

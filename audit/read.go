@@ -168,23 +168,25 @@ func Tail(dir string, n int, f Filter) ([]*Record, error) {
 	return tail, nil
 }
 
-// Follow gives the records that are appended from now on, looking every so
-// often, until ctx is done. An error ends the sequence.
-func Follow(ctx context.Context, dir string, every time.Duration) iter.Seq2[*Record, error] {
+// Follow gives the records after the one of the number given, and those that
+// are appended later, looking every so often, until ctx is done. An error ends
+// the sequence.
+func Follow(ctx context.Context, dir string, after uint64, every time.Duration) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		var file string // the file that was read last
-		var offset int64
-		var line int
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		for begun := false; ; begun = true {
+		var file string // the file that was read last, how far, and the last number there
+		var offset int64
+		var line int
+		var seq uint64
+		for {
 			s, err := takeSnapshot(dir)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			for i, name := range s.files {
-				if name < file {
+				if name < file || i+1 < len(s.files) && s.files[i+1] <= fileName(after+1) {
 					continue
 				}
 				if name > file {
@@ -201,12 +203,12 @@ func Follow(ctx context.Context, dir string, every time.Duration) iter.Seq2[*Rec
 					}
 					offset += int64(len(raw))
 					line++
-					if !begun {
-						continue
-					}
 					r := decode(raw[:len(raw)-1])
 					r.File, r.Line = name, line
-					if !yield(r, nil) {
+					if r.Damage == "" {
+						seq = r.Seq
+					}
+					if seq > after && !yield(r, nil) {
 						return
 					}
 				}

@@ -240,3 +240,18 @@ func TestHeadLost(t *testing.T) {
 		})
 	}
 }
+
+// An edited end of the same length, even without its newline, does not swallow
+// the next record.
+func TestWriterAfterEditedEnd(t *testing.T) {
+	dir, path, lines := small(t, 2)
+	b := bytes.Join(lines, nil)
+	b[len(b)-1] = 'x'
+	check(t, os.WriteFile(path, b, 0o600))
+	ref, err := open(t, dir, audit.Options{}).Append(sample())
+	check(t, err)
+	r := verify(t, dir)
+	if err := first(r, 2); err != nil || r.Last != ref.Seq {
+		t.Fatalf("%v, %+v", err, r)
+	}
+}

@@ -70,7 +70,6 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-
 func TestDiscoverBound(t *testing.T) {
 	top := t.TempDir()
 	for i := range 2100 {

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Check a skillrun audit log without skillrun: verify-audit.py DIRECTORY
+
+The format is in docs/audit.md. Exit status 0: whole; 1: broken; 2: usage.
+"""
+import hashlib, json, os, re, sys
+
+
+def check(directory):
+    names = sorted(n for n in os.listdir(directory) if re.fullmatch(r"audit-\d+\.jsonl", n))
+    number, prev, torn = 0, "0" * 64, None
+    for name in names:
+        with open(os.path.join(directory, name), "rb") as f:
+            lines = f.read().split(b"\n")
+        if lines.pop() != b"":
+            return f"{name}: the last line is cut"
+        for at, line in enumerate(lines, 1):
+            body, _, tail = line.rpartition(b',"hash":"')
+            if hashlib.sha256(body).hexdigest().encode() + b'"}' != tail:
+                torn = (name, at, line) if torn is None else (*torn[:2], torn[2] + b"\n" + line)
+                continue
+            record = json.loads(line)
+            if (record["seq"], record["prev"]) != (number + 1, prev):
+                return f"{name}:{at}: record {record['seq']} does not follow record {number}"
+            if torn and (record["kind"], record.get("sha256")) != ("log.repair", hashlib.sha256(torn[2]).hexdigest()):
+                return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
+            number, prev, torn = record["seq"], record["hash"], None
+    if torn:
+        return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
+    with open(os.path.join(directory, "audit.head")) as f:
+        head = f.read().split()
+    if int(head[2]) > number or int(head[2]) == number and head[5] != prev:
+        return f"audit.head: the log ends with record {number}, it should with {int(head[2])}"
+    print(f"{number} records, the last is {prev}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    problem = check(sys.argv[1])
+    if problem:
+        print(problem)
+        sys.exit(1)

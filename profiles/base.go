@@ -5,23 +5,24 @@ package profiles
 // own files, harmless device nodes. What does not exist is left out; links are
 // followed and the rules are on what they lead to.
 func BaseReads(h *Host) []PathRule {
-	var rules []PathRule
+	look := newLookout(h)
+	rules := make([]PathRule, 0, len(baseRows))
 	for i := range baseRows {
 		row := &baseRows[i]
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
 		access, _ := ParseAccess(row.Access)
-		rules = h.grant(rules, row.Path, access, Origin{Source: "built-in:base", Reason: row.Reason})
+		rules = look.grant(rules, row.Path, access, Origin{Source: "built-in:base", Reason: row.Reason})
 	}
 	return rules
 }
 
 // grant appends a rule for the file or tree at name, unless there is none, or
-// one with the same meaning has just been made.
-func (h *Host) grant(rules []PathRule, name string, access Access, origin Origin) []PathRule {
-	at, err := h.Resolve(name)
-	if err != nil || at == "/" {
+// a rule grants it already.
+func (l *lookout) grant(rules []PathRule, name string, access Access, origin Origin) []PathRule {
+	at, exists, isDir := l.at(name)
+	if !exists || at == "/" {
 		return rules
 	}
 	for i := range rules {
@@ -29,5 +30,5 @@ func (h *Host) grant(rules []PathRule, name string, access Access, origin Origin
 			return rules
 		}
 	}
-	return append(rules, PathRule{Path: at, Tree: h.isDir(at), Access: access, Origin: origin})
+	return append(rules, PathRule{Path: at, Tree: isDir, Access: access, Origin: origin})
 }

@@ -155,12 +155,6 @@ func (h *Host) Exists(path string) bool {
 	return err == nil
 }
 
-// isDir says whether a resolved path is a directory.
-func (h *Host) isDir(resolved string) bool {
-	info, err := h.lstat(resolved)
-	return err == nil && info.IsDir()
-}
-
 // Lookup finds a command as a shell does, in the directories of path, a list
 // like PATH. A command with a slash is taken as it is and must be absolute.
 // Empty and relative directories in path are passed over: they name a

@@ -30,16 +30,31 @@ func sorted[T any](rules []T, compare func(a, b *T) int, origin func(*T) *Origin
 	if len(rules) == 0 {
 		return nil
 	}
-	s := slices.Clone(rules)
-	slices.SortFunc(s, func(a, b T) int {
-		return cmp.Or(compare(&a, &b), compareOrigins(origin(&a), origin(&b)))
+	order := make([]*T, len(rules))
+	for i := range rules {
+		order[i] = &rules[i]
+	}
+	slices.SortFunc(order, func(a, b *T) int {
+		if c := compare(a, b); c != 0 {
+			return c
+		}
+		return compareOrigins(origin(a), origin(b))
 	})
-	return slices.CompactFunc(s, func(a, b T) bool { return compare(&a, &b) == 0 })
+	s := make([]T, 0, len(rules))
+	for i, r := range order {
+		if i == 0 || compare(order[i-1], r) != 0 {
+			s = append(s, *r)
+		}
+	}
+	return s
 }
 
 func normalPaths(rules []PathRule) []PathRule {
 	compare := func(a, b *PathRule) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), -compareBools(a.Tree, b.Tree), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return cmp.Or(-compareBools(a.Tree, b.Tree), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
 	}
 	rules = sorted(rules, compare, func(r *PathRule) *Origin { return &r.Origin })
 	trees := make(map[string]Access, len(rules))
@@ -87,13 +102,19 @@ func normalDenials(denials []Denial) []Denial {
 	denials = slices.Clone(denials)
 	for i := range denials {
 		d := &denials[i]
-		d.Access |= Delete // which every denial refuses
-		d.Except = slices.Clone(d.Except)
-		slices.Sort(d.Except)
-		d.Except = nilIfEmpty(slices.Compact(d.Except))
+		d.Access |= Delete     // which every denial refuses
+		if len(d.Except) > 1 { // rarely; and the list may be shared
+			d.Except = slices.Clone(d.Except)
+			slices.Sort(d.Except)
+			d.Except = slices.Compact(d.Except)
+		}
+		d.Except = nilIfEmpty(d.Except)
 	}
 	compare := func(a, b *Denial) int {
-		return cmp.Or(compareScopes(a, b), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
+		if c := compareScopes(a, b); c != 0 {
+			return c
+		}
+		return cmp.Or(compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
 	}
 	denials = sorted(denials, compare, func(d *Denial) *Origin { return &d.Origin })
 	type key struct {
@@ -101,8 +122,8 @@ func normalDenials(denials []Denial) []Denial {
 		class Class
 	}
 	whole := make(map[key]Access, len(denials))
-	for _, d := range denials {
-		if d.whole() {
+	for i := range denials {
+		if d := &denials[i]; d.whole() {
 			whole[key{d.Path, d.Class}] |= d.Access
 		}
 	}
@@ -137,8 +158,13 @@ func (d *Denial) whole() bool { return d.Match == "" && len(d.Except) == 0 && !d
 
 // compareScopes orders denials by all but what they refuse and their origin.
 func compareScopes(a, b *Denial) int {
-	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Match, b.Match), cmp.Compare(a.Class, b.Class),
-		compareBools(a.UnlessMade, b.UnlessMade), slices.Compare(a.Except, b.Except))
+	if c := strings.Compare(a.Path, b.Path); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Match, b.Match); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.Class, b.Class), compareBools(a.UnlessMade, b.UnlessMade), slices.Compare(a.Except, b.Except))
 }
 
 func (n *Network) normalize() {

@@ -18,14 +18,15 @@ import (
 func SensitivePaths(h *Host) []Denial {
 	var denials []Denial
 	seen := map[string]bool{}
-	follow := newFollower(h)
+	look := newLookout(h)
 	for i := range storeRows {
 		row := &storeRows[i]
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
 		add := func(name string) {
-			for _, p := range [2]string{name, follow.prefix(name)} {
+			at, _, _ := look.at(name)
+			for _, p := range [2]string{name, at} {
 				if key := p + "\x00" + row.Match; p != "" && !seen[key] {
 					seen[key] = true
 					denials = append(denials, Denial{
@@ -154,38 +155,4 @@ func (h *Host) expand(template string, list bool) []string {
 		}
 	}
 	return names
-}
-
-// follower resolves many paths that share directories, each of which it looks
-// at once.
-type follower struct {
-	host *Host
-	dirs map[string]string // directory as written -> resolved; "" if absent
-}
-
-func newFollower(h *Host) *follower {
-	return &follower{host: h, dirs: map[string]string{}}
-}
-
-// prefix is ResolvePrefix, and "" where that fails: then only the path as
-// written can be denied.
-func (f *follower) prefix(name string) string {
-	dir, base := path.Split(name)
-	at, ok := f.dirs[dir]
-	if !ok {
-		if at, _ = f.host.ResolvePrefix(dir); at != "" && !f.host.Exists(at) {
-			// Nothing beneath exists either; only what leads here may be a link.
-			f.dirs[dir] = at + "\x00"
-			return path.Join(at, base)
-		}
-		f.dirs[dir] = at
-	}
-	if at == "" {
-		return ""
-	}
-	if absent, ok := strings.CutSuffix(at, "\x00"); ok {
-		return path.Join(absent, base)
-	}
-	got, _ := f.host.ResolvePrefix(path.Join(at, base))
-	return got
 }

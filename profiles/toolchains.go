@@ -18,24 +18,25 @@ import (
 func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 	var rules []PathRule
 	var vars []EnvVar
+	look := newLookout(h)
 	set := map[string]bool{}
 	for i := range toolRows {
 		row := &toolRows[i]
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
-		place, trusted, ok := h.tool(row)
+		place, trusted, ok := look.tool(row)
 		if !ok {
 			continue
 		}
-		root, _ := h.Resolve(place)
+		root, _, _ := look.at(place)
 		origin := Origin{Source: "built-in:toolchains", Reason: row.Name + ": " + row.Reason}
 		grant := func(subs []string, access Access) {
 			for _, sub := range subs {
-				for _, name := range h.glob(place, sub) {
-					at, _ := h.Resolve(name)
+				for _, name := range look.glob(place, sub) {
+					at, _, _ := look.at(name)
 					if _, inside := beneath(root, at); inside || trusted {
-						rules = h.grant(rules, name, access, origin)
+						rules = look.grant(rules, name, access, origin)
 					}
 				}
 			}
@@ -54,7 +55,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 	for _, dir := range strings.Split(h.Env["PATH"], ":") {
 		if rest, ok := strings.CutPrefix(path.Clean(dir), "/opt/"); ok {
 			name, _, _ := strings.Cut(rest, "/")
-			rules = h.grant(rules, "/opt/"+name, Read|Execute, Origin{Source: "built-in:toolchains", Reason: "PATH names it"})
+			rules = look.grant(rules, "/opt/"+name, Read|Execute, Origin{Source: "built-in:toolchains", Reason: "PATH names it"})
 		}
 	}
 	return rules, vars
@@ -63,23 +64,23 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 // tool gives the first place of a row that has its marker, as it is written.
 // It is trusted if it is beneath the user's home by default: no variable chose
 // it, so no link in it was planted for the sake of a grant.
-func (h *Host) tool(row *toolRow) (place string, trusted, ok bool) {
+func (l *lookout) tool(row *toolRow) (place string, trusted, ok bool) {
 	for _, template := range row.Places {
-		for _, base := range h.places(template) {
+		for _, base := range l.host.places(template) {
 			dir, pattern := base, ""
 			if strings.ContainsAny(base, "*?") {
 				dir, pattern = path.Split(base)
 			}
-			for _, place := range h.glob(dir, pattern) {
-				at, err := h.Resolve(place)
-				if err != nil || at == "/" {
+			for _, place := range l.glob(dir, pattern) {
+				at, exists, _ := l.at(place)
+				if !exists || at == "/" {
 					continue
 				}
-				if _, above := beneath(at, h.Home); above {
+				if _, above := beneath(at, l.host.Home); above {
 					continue // the home itself, or what holds it
 				}
-				if len(h.glob(at, row.Marker)) > 0 {
-					return place, strings.HasPrefix(template, "~") && base == h.expand(template, false)[0], true
+				if len(l.glob(at, row.Marker)) > 0 {
+					return place, strings.HasPrefix(template, "~") && base == l.host.expand(template, false)[0], true
 				}
 			}
 		}
@@ -89,30 +90,35 @@ func (h *Host) tool(row *toolRow) (place string, trusted, ok bool) {
 
 // glob gives the existing paths beneath dir that match pattern, whose
 // components may hold "*" and "?", the last in order first.
-func (h *Host) glob(dir, pattern string) []string {
+func (l *lookout) glob(dir, pattern string) []string {
 	if pattern == "" || pattern == "." {
-		if h.Exists(dir) {
-			return []string{path.Clean(dir)}
+		if dir = path.Clean(dir); l.exists(dir) {
+			return []string{dir}
 		}
 		return nil
 	}
 	first, rest, _ := strings.Cut(pattern, "/")
 	if !strings.ContainsAny(first, "*?") {
-		return h.glob(path.Join(dir, first), rest)
+		return l.glob(path.Join(dir, first), rest)
 	}
-	at, err := h.Resolve(dir)
-	if err != nil {
+	at, exists, _ := l.at(path.Clean(dir))
+	if !exists {
 		return nil
 	}
-	entries, err := fs.ReadDir(h.FS, relative(at))
+	entries, err := fs.ReadDir(l.host.FS, relative(at))
 	if err != nil {
 		return nil
 	}
 	var found []string
 	for i := len(entries) - 1; i >= 0; i-- {
 		if matchName(first, entries[i].Name()) {
-			found = append(found, h.glob(path.Join(dir, entries[i].Name()), rest)...)
+			found = append(found, l.glob(path.Join(dir, entries[i].Name()), rest)...)
 		}
 	}
 	return found
+}
+
+func (l *lookout) exists(name string) bool {
+	_, exists, _ := l.at(name)
+	return exists
 }

@@ -1,0 +1,118 @@
+package profiles_test
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"skillrun/profiles"
+)
+
+func TestResolve(t *testing.T) {
+	h := machine("/usr/bin/python3.12", "/usr/bin/python3 -> python3.12", "/bin -> usr/bin", "/abs -> /usr/bin/python3", "/loop -> loop",
+		"/a -> b", "/b -> a", "/up/dir/x", "/up/link -> ../up/dir", "/dangling -> /nowhere/x", "/self -> .")
+	for path, want := range map[string]string{
+		"/":                       "/",
+		"/bin/python3":            "/usr/bin/python3.12",
+		"/abs":                    "/usr/bin/python3.12",
+		"//usr///bin/./python3":   "/usr/bin/python3.12",
+		"/up/link/x":              "/up/dir/x",
+		"/up/link/../dir/x":       "/up/dir/x",
+		"/bin/..":                 "/usr", // the target's parent, not the link's
+		"/../usr":                 "/usr",
+		"/self/self/self/usr/bin": "/usr/bin",
+	} {
+		if got, err := h.Resolve(path); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", path, got, err, want)
+		}
+	}
+	for path, want := range map[string]error{
+		"/loop": profiles.ErrLinks, "/a": profiles.ErrLinks, "/nowhere": fs.ErrNotExist, "/dangling": fs.ErrNotExist, "/bin/none/x": fs.ErrNotExist,
+	} {
+		if got, err := h.Resolve(path); !errors.Is(err, want) {
+			t.Errorf("%s: %s, %v; want %v", path, got, err, want)
+		}
+		if h.Exists(path) {
+			t.Errorf("%s exists", path)
+		}
+	}
+	for _, path := range []string{"", "usr", "/usr\x00/bin", "/abs/x"} {
+		if got, err := h.Resolve(path); err == nil {
+			t.Errorf("%q: %s, want an error", path, got)
+		}
+	}
+	for path, want := range map[string]string{"/bin/new/x": "/usr/bin/new/x", "/dangling": "/nowhere/x", "/none": "/none"} {
+		if got, err := h.ResolvePrefix(path); err != nil || got != want {
+			t.Errorf("prefix of %s: %s, %v; want %s", path, got, err, want)
+		}
+	}
+}
+
+func TestResolveFollowsFortyLinksAndNoMore(t *testing.T) {
+	links := fstest.MapFS{"end": {}}
+	name := "end"
+	for i := range 41 {
+		next := "l" + string(rune('A'+i))
+		links[next] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte(name)}
+		name = next
+		_, err := (&profiles.Host{CaseSensitive: true, FS: links}).Resolve("/" + name)
+		if (err != nil) != (i >= 40) {
+			t.Errorf("%d links: %v", i+1, err)
+		}
+	}
+}
+
+func TestResolveSpellsAsTheDirectoryDoes(t *testing.T) {
+	h := machine("/Users/u/.ssh/id")
+	if !h.CaseSensitive && h.Exists("/users") {
+		t.Fatal("the made-up host folds case")
+	}
+	h.CaseSensitive = false
+	h.FS = folding{h.FS.(fstest.MapFS)}
+	if got, err := h.Resolve("/users/U/.SSH/id"); err != nil || got != "/Users/u/.ssh/id" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if h.Fold("/A/b") != h.Fold("/a/B") {
+		t.Error("case counts")
+	}
+}
+
+// folding is a file system whose names ignore case.
+type folding struct{ fstest.MapFS }
+
+func (f folding) Lstat(name string) (fs.FileInfo, error) {
+	switch name {
+	case "users":
+		name = "Users"
+	case "Users/U":
+		name = "Users/u"
+	case "Users/u/.SSH":
+		name = "Users/u/.ssh"
+	}
+	return f.MapFS.Lstat(name)
+}
+
+func TestLookup(t *testing.T) {
+	h := machine("/usr/bin/git", "/shim/python -> /opt/py", "/opt/py", "/dir/git/")
+	h.FS.(fstest.MapFS)["data/git"] = &fstest.MapFile{Mode: 0o644}
+	for _, c := range []struct {
+		command, path, want string
+		err                 error
+	}{
+		{"git", "/usr/bin", "/usr/bin/git", nil},
+		{"git", "/data:/dir:/usr/bin", "/usr/bin/git", nil},
+		{"python", "/shim", "/shim/python", nil}, // under its own name
+		{"/usr/bin/git", "", "/usr/bin/git", nil},
+		{"git", "/data", "", profiles.ErrNotExecutable},
+		{"git", "/dir", "", profiles.ErrNotExecutable},
+		{"git", ":.:usr/bin", "", fs.ErrNotExist},
+		{"bin/git", "/usr", "", fs.ErrNotExist},
+		{"", "/usr/bin", "", fs.ErrNotExist},
+	} {
+		got, err := h.Lookup(c.command, c.path)
+		if got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s in %s: %s, %v; want %s, %v", c.command, c.path, got, err, c.want, c.err)
+		}
+	}
+}

@@ -18,13 +18,10 @@ const (
 
 // ParseApprove reads the value of --approve.
 func ParseApprove(s string) (Approve, error) {
-	switch s {
-	case "ask":
-		return ApproveAsk, nil
-	case "declared":
-		return ApproveDeclared, nil
-	case "none":
-		return ApproveNone, nil
+	for i, w := range approveWords {
+		if s == w {
+			return Approve(i), nil
+		}
 	}
 	return ApproveNone, fmt.Errorf("--approve %q: not ask, declared or none", s)
 }
@@ -148,9 +145,6 @@ func Compose(in Input) (*Set, []Finding, error) {
 		return strings.Compare(a.name, b.name)
 	})
 	var floors []Entry
-	if in.Preset != nil {
-		floors = slices.Clone(in.Preset.Floors)
-	}
 	for _, d := range in.Floors {
 		for i := range d.Entries {
 			if d.Entries[i].Effect != Deny {

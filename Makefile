@@ -1,0 +1,45 @@
+# make demo and make test are the two to know; check is what CI runs.
+GO      ?= go
+TAGS    := urfave_cli_no_docs
+VERSION := $(shell git describe --tags --always 2>/dev/null || echo devel)
+FLAGS   := -trimpath -tags $(TAGS)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+export CGO_ENABLED ?= 0
+
+.PHONY: build test race lint fuzz golden bench demo e2e check
+build: ## one static program for this machine
+	$(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
+
+test: build ## every test that this machine can run
+	@scripts/bootstrap
+	$(GO) test -tags $(TAGS) ./...
+
+race: ## the same under the race detector
+	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) ./...
+
+lint: ## formatting, vet for every platform, staticcheck
+	@scripts/lint
+
+fuzz: ## every fuzz target; FUZZTIME=10s each in CI
+	@scripts/fuzz $(or $(FUZZTIME),60s)
+
+golden: ## regenerate tables, filters and golden files; git diff shows what changed
+	@scripts/bootstrap
+	$(GO) generate ./profiles/... ./policy/...
+	CGO_ENABLED=1 $(GO) generate ./linux/...
+	CGO_ENABLED=1 $(GO) test -tags libseccomp ./linux/...
+	$(GO) test -tags $(TAGS) ./... -update
+
+bench: build ## launches and calls, as ratios to bare exec and to bwrap
+	@scripts/bootstrap
+	@scripts/bench
+
+demo: build ## a real skill at work, and a hostile one getting nowhere
+	@scripts/demo
+
+e2e: build ## the attack suite and ordinary programs, in every environment
+	@scripts/bootstrap all
+	@scripts/e2e
+
+check: ## what CI runs
+	@scripts/check

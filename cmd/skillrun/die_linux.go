@@ -1,0 +1,15 @@
+package main
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// defaultAction puts back the kernel's own action for a signal: Go's runtime
+// keeps handlers of its own for faults, and would print a trace.
+func defaultAction(sig syscall.Signal) {
+	var action [32]byte
+	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	unblocked := uint64(1) << (sig - 1)
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 1, uintptr(unsafe.Pointer(&unblocked)), 0, 8, 0, 0)
+}

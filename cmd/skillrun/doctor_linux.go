@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+
+	"skillrun/linux"
+)
+
+// diagnose tries every mechanism in processes of its own.
+func diagnose() ([]check, any) {
+	f := linux.ProbeDeep()
+	return []check{
+		{"landlock", f.Landlock > 0, fmt.Sprintf("files and execution held by the kernel (ABI %d)", f.Landlock),
+			"boot Linux 5.13 or later with lsm=landlock,... (in containers: a runtime from 2022 or later)"},
+		{"landlock:3", f.Landlock >= 3, "truncation by path held by Landlock", "Linux 6.2; until then the supervisor holds it"},
+		{"landlock:6", f.Landlock >= 6, "signals and abstract sockets scoped by Landlock", "Linux 6.12; until then the supervisor holds them"},
+		{"seccomp", f.Seccomp, "system calls limited to a list", "a kernel with CONFIG_SECCOMP_FILTER, a container that allows seccomp(2)"},
+		{"notify", f.Notify, "calls that Landlock cannot judge go to the supervisor",
+			"Linux 5.0; only one tool in a chain can listen: run outside the other one"},
+		{"namespaces", f.Namespaces, "masks, private /tmp and process list",
+			"Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for this program; Docker: nothing to do, Landlock and the supervisor hold what matters"},
+		{"net-namespace", f.NetNamespace, "a network of the run's own", "as for namespaces"},
+		{"children", f.Children, "no process of a run is lost without a pid namespace", "a kernel with CONFIG_PROC_CHILDREN and a mounted /proc"},
+		{"pidfd", f.Pidfd, "processes held by descriptor", "Linux 5.3"},
+		{"close-range", f.CloseRange, "inherited descriptors closed", "Linux 5.11"},
+	}, f
+}

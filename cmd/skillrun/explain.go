@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+func explainCommand(in *invocation) *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "tell what a run may do, and why, from the compiled plan",
+		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [-- COMMAND]",
+		Flags: append(policyFlags(),
+			&cli.StringFlag{Name: "path", Usage: "ask about a `PATH`"},
+			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: letters of `rwxcd` (read, write, execute, create, delete)"},
+			&cli.StringFlag{Name: "host", Usage: "ask about a `HOST:PORT`"},
+			&cli.StringFlag{Name: "env", Usage: "ask about a variable's `NAME`"},
+			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
+			&cli.BoolFlag{Name: "strict", Usage: "as run --strict"},
+		),
+		Action: func(c *cli.Context) error { return explain(c, in, os.Stdout) },
+	}
+}
+
+func explain(c *cli.Context, in *invocation, w io.Writer) error {
+	j, err := newJob(c, in.command)
+	if err != nil {
+		return err
+	}
+	p, err := j.profile()
+	if err != nil {
+		return err
+	}
+	receipt, err := planReceipt(c, p)
+	if err != nil {
+		return err
+	}
+	asked := false
+	if path := c.String("path"); path != "" {
+		asked = true
+		if err := explainPath(w, j, p, receipt, path, c.String("access")); err != nil {
+			return err
+		}
+	}
+	if host := c.String("host"); host != "" {
+		asked = true
+		if err := explainHost(w, p, receipt, host); err != nil {
+			return err
+		}
+	}
+	if name := c.String("env"); name != "" {
+		asked = true
+		explainEnv(w, p, name)
+	}
+	if !asked {
+		explainAll(w, j, p, receipt, c.Bool("strict") || j.preset.Strict)
+	}
+	return nil
+}
+
+// answer prints one verdict: what, by which rule, from where, held by what.
+func answer(w io.Writer, what string, allowed bool, why string, o profiles.Origin, cl profiles.Clause) {
+	word := "denied"
+	if allowed {
+		word = "allowed"
+	}
+	fmt.Fprintf(w, "%s: %s\n", word, policy.Escape(what))
+	if why != "" {
+		fmt.Fprintf(w, "  rule:   %s\n", policy.Escape(why))
+	}
+	if o != (profiles.Origin{}) {
+		fmt.Fprintf(w, "  origin: %s\n", originText(o))
+	}
+	if !allowed && cl.Name != "" {
+		mech := cl.Mechanism
+		if mech == "" {
+			mech = "nothing"
+		}
+		fmt.Fprintf(w, "  held by: %s, strength %s (%s)\n", mech, cl.Strength, cl.Name)
+		if cl.Note != "" {
+			fmt.Fprintf(w, "  note:   %s\n", cl.Note)
+		}
+	}
+}
+
+func originText(o profiles.Origin) string {
+	parts := []string{policy.Escape(o.Source)}
+	if o.Capability != "" {
+		parts = append(parts, o.Capability)
+	}
+	if o.Reason != "" {
+		parts = append(parts, policy.Escape(o.Reason))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func clauseOf(r profiles.Receipt, name string) profiles.Clause {
+	i := slices.IndexFunc(r, func(c profiles.Clause) bool { return c.Name == name })
+	if i < 0 {
+		return profiles.Clause{}
+	}
+	return r[i]
+}
+
+func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, path, letters string) error {
+	access, ok := profiles.ParseAccess(letters)
+	if !ok {
+		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
+	}
+	if strings.HasPrefix(path, "~/") {
+		path = filepath.Join(j.host.Home, path[2:])
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(j.cwd, path)
+	}
+	resolved, err := j.host.ResolvePrefix(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
+		if access&bit == 0 {
+			continue
+		}
+		v := p.Allows(resolved, bit)
+		why, clause := "nothing grants it", map[profiles.Access]string{
+			profiles.Read: profiles.ClauseRead, profiles.Write: profiles.ClauseWrite, profiles.Create: profiles.ClauseWrite,
+			profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
+		}[bit]
+		switch {
+		case v.Denial != nil:
+			why = "denied " + v.Denial.Path
+			if v.Denial.Match != "" {
+				why += ", names like " + v.Denial.Match
+			}
+			clause = profiles.ClauseDeny
+			if v.Denial.Class == profiles.Control {
+				clause = profiles.ClauseControl
+			}
+		case v.Rule != nil:
+			why = "granted " + v.Rule.Path
+			if v.Rule.Tree {
+				why += " and all beneath"
+			}
+		case p.Skill != "" && bit != profiles.Read && bit != profiles.Execute && (resolved == p.Skill || strings.HasPrefix(resolved, p.Skill+"/")):
+			why, clause = "a skill's own files never change from inside", profiles.ClauseWrite
+		}
+		answer(w, bit.Word()+" "+resolved, v.Allowed, why, v.Origin(), clauseOf(r, clause))
+	}
+	return nil
+}
+
+func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target string) error {
+	i := strings.LastIndexByte(target, ':')
+	if i < 0 {
+		return usage(fmt.Errorf("--host %s: want HOST:PORT", quote(target)))
+	}
+	host := strings.Trim(target[:i], "[]")
+	port, err := strconv.ParseUint(target[i+1:], 10, 16)
+	if err != nil || port == 0 {
+		return usage(fmt.Errorf("--host %s: no port from 1 to 65535", quote(target)))
+	}
+	v := p.Reaches(host, uint16(port), profiles.TCP)
+	why := "network " + p.Network.Mode.String()
+	if v.Host != nil {
+		why = "granted " + v.Host.Host
+		if _, err := netip.ParseAddr(host); err != nil && p.Network.Mode == profiles.NetHosts && !v.Host.Private {
+			why += "; its address must be public"
+		}
+	}
+	answer(w, "connect "+target, v.Allowed, why, v.Origin(), clauseOf(r, profiles.ClauseNetwork))
+	return nil
+}
+
+func explainEnv(w io.Writer, p *profiles.Profile, name string) {
+	for _, v := range p.Env.Set {
+		if v.Name == name {
+			answer(w, "variable "+name, true, "set to "+v.Value, v.Origin, profiles.Clause{})
+			return
+		}
+	}
+	passes, rule := p.Env.Passes(name)
+	why, o := "nothing passes it", profiles.Origin{}
+	if rule != nil {
+		why, o = "rule "+rule.Name, rule.Origin
+	}
+	answer(w, "variable "+name, passes, why, o, profiles.Clause{})
+}
+
+// explainAll prints the whole effective policy.
+func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, strict bool) {
+	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
+	if j.skill != nil {
+		fmt.Fprintf(w, "skill:     %s %s (%s: %s) in %s\n", policy.Escape(j.skill.Name), policy.Escape(j.skill.Version), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
+	}
+	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
+	fmt.Fprintln(w, "\nrights:")
+	for _, e := range append(j.set.Entries(), j.set.Grants()...) {
+		fmt.Fprintf(w, "  %-8s %-24s %s\n", e.Effect, e.Capability, policy.Escape(e.Pos.String()))
+	}
+	fmt.Fprintln(w, "\nfiles:")
+	for _, rule := range p.Paths {
+		tail := ""
+		if rule.Tree {
+			tail = "/**"
+		}
+		fmt.Fprintf(w, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
+	}
+	fmt.Fprintln(w, "\nnever, whatever is granted:")
+	for _, d := range p.Denials {
+		name := d.Path
+		if d.Match != "" {
+			name += "/**/" + d.Match
+		}
+		fmt.Fprintf(w, "  %-5s %s  (%s)\n", d.Access, policy.Escape(name), originText(d.Origin))
+	}
+	fmt.Fprintf(w, "\nnetwork: %s\n", p.Network.Mode)
+	for _, h := range p.Network.Hosts {
+		fmt.Fprintf(w, "  %s  (%s)\n", policy.Escape(h.Host), originText(h.Origin))
+	}
+	for _, s := range p.Sockets {
+		fmt.Fprintf(w, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
+	}
+	fmt.Fprintln(w, "\nheld here by:")
+	printClauses(w, r)
+	if gaps := r.Gaps(strict, nil); len(gaps) > 0 {
+		fmt.Fprintln(w, "\ngaps: a run is refused unless --allow-gap names each of")
+		for _, g := range gaps {
+			fmt.Fprintf(w, "  %s\n", g.Name)
+		}
+	}
+}
+
+func printClauses(w io.Writer, r profiles.Receipt) {
+	for _, c := range r {
+		word := "should"
+		if c.Must {
+			word = "must"
+		}
+		mech := c.Mechanism
+		if c.Note != "" {
+			mech = strings.TrimSpace(mech + " (" + c.Note + ")")
+		}
+		fmt.Fprintf(w, "  %-14s %-6s %-10s %s\n", c.Name, word, c.Strength, policy.Escape(mech))
+	}
+}

@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of this module each package may import. It is
+// the table of ARCHITECTURE.md: data flows one way, back ends cannot see
+// manifests, policy cannot see kernels, nothing sees cmd. "*" is anything.
+var allowed = map[string][]string{
+	"profiles":                    {},
+	"profiles/gen":                {"profiles"},
+	"audit":                       {"audit/private"},
+	"audit/private":               {},
+	"policy":                      {"profiles"},
+	"policy/gen":                  {"policy", "profiles"},
+	"policy/scan":                 {"policy"},
+	"policy/scan/gen":             {"policy", "policy/scan"},
+	"policy/learn":                {"policy", "policy/scan"},
+	"policy/skill":                {"audit/private", "policy", "policy/scan"},
+	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill"},
+	"policy/hook":                 {"policy", "policy/session", "policy/skill"},
+	"linux":                       {"profiles"},
+	"linux/gen":                   {"linux"},
+	"darwin":                      {"darwin/sbpl", "profiles"},
+	"darwin/sbpl":                 {"profiles"},
+	"sandbox":                     {"audit", "darwin", "linux", "profiles", "sandbox/changes", "sandbox/egress"},
+	"sandbox/egress":              {"profiles"},
+	"sandbox/changes":             {"profiles"},
+	"sandbox/wasm":                {"profiles"},
+	"sandbox/worker":              {"sandbox"},
+	"sandbox/sandboxtest":         {"linux", "profiles"},
+	"sandbox/sandboxtest/emulate": {"linux"},
+	"cmd/skillrun":                {"*"},
+}
+
+// pure packages reach neither files nor processes nor the network: time and
+// file systems are arguments.
+var (
+	pure      = []string{"profiles", "policy", "policy/scan"}
+	forbidden = []string{"os", "net", "os/exec", "syscall", "golang.org/x/sys/unix"}
+)
+
+// Every Go file is read, whatever its build tags. Test files are held to the
+// purity of nothing and to the table not at all: a test may use any package.
+func TestImports(t *testing.T) {
+	const module = "skillrun/"
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "examples" || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		may, known := allowed[pkg]
+		if !known {
+			t.Errorf("%s: package %s is not in the table of imports", path, pkg)
+			return nil
+		}
+		seen[pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(name, module); ok && !slices.Contains(may, "*") && !slices.Contains(may, ours) {
+				t.Errorf("%s: %s may not import %s", path, pkg, ours)
+			}
+			if slices.Contains(pure, pkg) && slices.Contains(forbidden, name) {
+				t.Errorf("%s: %s is pure and may not import %s", path, pkg, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) < 3 {
+		t.Fatalf("only %d packages found below %s", len(seen), root)
+	}
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// job is one run as far as it is known before anything starts: what the
+// command line, the files and the user's answers come to. run, explain and
+// profile share it, so that explain tells what run does.
+type job struct {
+	host      *profiles.Host
+	cwd       string
+	workspace string
+	skill     *loadedSkill // nil without --skill
+	set       *policy.Set
+	findings  []policy.Finding
+	preset    *policy.Preset
+	approve   policy.Approve
+	argv      []string // as the command will get it
+	mounts    []policy.Mount
+	verbose   bool
+}
+
+// policyFlags are the flags of run, explain and profile that decide rights.
+func policyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "skill", Usage: "`DIR` of the skill whose manifest decides"},
+		&cli.StringFlag{Name: "manifest", Usage: "manifest `FILE` to use instead of a skill's"},
+		&cli.StringFlag{Name: "workspace", Usage: "`DIR` the run works in (default: top of the git work tree, else the current directory)"},
+		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data or unix:/run/x.sock"},
+		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed: `ask`, declared or none"},
+		&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use: standard, paranoid, power-user, ci"},
+		&cli.StringSliceFlag{Name: "mount", Usage: "give a directory a role: `ROLE=DIR:ro|rw`"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
+	}
+}
+
+func newJob(c *cli.Context, command []string) (*job, error) {
+	j := &job{argv: command, verbose: c.Bool("verbose")}
+	var err error
+	if j.cwd, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("current directory: %w", err)
+	}
+	j.host = thisHost()
+	var docs []*policy.Document
+	tier := policy.Approved // without a skill, the user's own word
+	if dir := c.String("skill"); dir != "" {
+		if j.skill, err = loadSkill(dir); err != nil {
+			return nil, err
+		}
+		docs = j.skill.documents
+		j.findings = append(j.findings, j.skill.findings...)
+	}
+	if file := c.String("manifest"); file != "" {
+		if j.skill != nil {
+			return nil, usage(errors.New("--manifest and --skill: take one"))
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("manifest: %w", err)
+		}
+		d, err := policy.ParseManifest(file, data)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	if j.workspace, err = findWorkspace(j.host, j.cwd, c.String("workspace")); err != nil {
+		return nil, err
+	}
+	if j.skill != nil {
+		j.skill.trust(j.host.Home, j.workspace, j.cwd)
+		tier = j.skill.tier
+	}
+	if j.preset, err = findPreset(c.String("preset")); err != nil {
+		return nil, err
+	}
+	j.approve = j.preset.Approve
+	if v := c.String("approve"); v != "" {
+		if j.approve, err = policy.ParseApprove(v); err != nil {
+			return nil, usage(err)
+		}
+	}
+	var grants []policy.Entry
+	for _, g := range c.StringSlice("grant") {
+		e, err := policy.ParseGrant(g, "--grant")
+		if err != nil {
+			return nil, usage(err)
+		}
+		grants = append(grants, e)
+	}
+	for _, m := range c.StringSlice("mount") {
+		mount, err := parseMount(m)
+		if err != nil {
+			return nil, usage(err)
+		}
+		j.mounts = append(j.mounts, mount)
+	}
+	set, findings, err := policy.Compose(policy.Input{
+		Documents: docs, Tier: tier, Preset: j.preset, Grants: grants, Approve: j.approve,
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.set, j.findings = set, append(j.findings, findings...)
+	j.argv = j.skillScript(command)
+	return j, nil
+}
+
+// profile lowers the job's rights to a Profile for this machine.
+func (j *job) profile() (*profiles.Profile, error) {
+	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Command: j.argv, Now: time.Now(), Mounts: j.mounts}
+	if j.skill != nil {
+		in.Skill = j.skill.Dir
+	}
+	return j.set.Profile(j.host, in)
+}
+
+// thisHost describes this machine to the pure packages.
+func thisHost() *profiles.Host {
+	h := &profiles.Host{
+		OS: runtime.GOOS, UID: os.Geteuid(), CaseSensitive: runtime.GOOS != "darwin",
+		Env: map[string]string{}, FS: os.DirFS("/"), Home: os.Getenv("HOME"),
+	}
+	for _, kv := range os.Environ() {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			h.Env[name] = value
+		}
+	}
+	h.User = h.Env["USER"]
+	if h.Home == "" || !filepath.IsAbs(h.Home) || h.User == "" {
+		if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {
+			h.Home, h.User = u.HomeDir, u.Username
+		}
+	}
+	h.Home = filepath.Clean(h.Home)
+	return h
+}
+
+// findWorkspace decides which directory the run works in.
+func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
+	dir := flag
+	if dir == "" {
+		dir = gitTop(cwd)
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(cwd, dir)
+	}
+	resolved, err := h.Resolve(dir)
+	if err != nil {
+		return "", fmt.Errorf("workspace: %w", err)
+	}
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("workspace %s: not a directory", quote(resolved))
+	}
+	home, err := h.Resolve(h.Home)
+	if err != nil {
+		home = h.Home
+	}
+	const help = "name one with --workspace DIR, or change to it"
+	switch {
+	case resolved == "/":
+		return "", withHint{errors.New("the root directory cannot be the workspace: a run may write there"), help}
+	case resolved == home:
+		return "", withHint{fmt.Errorf("the home directory %s cannot be the workspace: all of the user's files are in it", quote(resolved)), help}
+	case strings.HasPrefix(home, resolved+"/"):
+		return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
+	}
+	for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
+		if r, err := h.Resolve(filepath.Join(home, root)); err == nil && (r == resolved || strings.HasPrefix(r, resolved+"/")) {
+			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
+		}
+	}
+	return resolved, nil
+}
+
+// gitTop gives the top of the git work tree around dir, or dir.
+func gitTop(dir string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
+
+// skillScript replaces the first word that names a script of the skill's and
+// nothing here, by the skill's file.
+func (j *job) skillScript(command []string) []string {
+	if j.skill == nil {
+		return command
+	}
+	for i, word := range command {
+		if i > 0 && strings.HasPrefix(word, "-") {
+			continue
+		}
+		if i > 1 {
+			break
+		}
+		if filepath.IsAbs(word) || i == 0 && !strings.Contains(word, "/") {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(j.cwd, word)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		file := filepath.Join(j.skill.Dir, word)
+		if rel, err := filepath.Rel(j.skill.Dir, file); err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			out := append([]string(nil), command...)
+			out[i] = file
+			if j.verbose {
+				say("%s is %s", quote(word), quote(file))
+			}
+			return out
+		}
+	}
+	return command
+}
+
+func parseMount(s string) (policy.Mount, error) {
+	role, rest, ok := strings.Cut(s, "=")
+	dir, mode := rest, "ro"
+	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
+		dir, mode = rest[:i], rest[i+1:]
+	}
+	if !ok || role == "" || dir == "" || mode != "ro" && mode != "rw" {
+		return policy.Mount{}, fmt.Errorf("--mount %s: want ROLE=DIR:ro or ROLE=DIR:rw", quote(s))
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return policy.Mount{}, err
+	}
+	return policy.Mount{Role: role, Dir: abs, Write: mode == "rw"}, nil
+}
+
+// programs gives the files behind the command: its program, and the script
+// that it is given, resolved; "" if there is none.
+func (j *job) programs(path string) (interpreter, script string) {
+	interpreter = path
+	if r, err := j.host.Resolve(path); err == nil {
+		interpreter = r
+	}
+	for _, word := range j.argv[1:] {
+		if strings.HasPrefix(word, "-") {
+			continue
+		}
+		if !filepath.IsAbs(word) {
+			word = filepath.Join(j.cwd, word)
+		}
+		if r, err := j.host.Resolve(word); err == nil {
+			if info, err := os.Stat(r); err == nil && info.Mode().IsRegular() {
+				script = r
+			}
+		}
+		break
+	}
+	return interpreter, script
+}

@@ -1,0 +1,110 @@
+// Command skillrun runs a command with the rights that a skill's permission
+// manifest declares and its user accepts, and no others.
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Exit codes of our own; every other one is the command's.
+const (
+	exitTimeout       = 124
+	exitRefused       = 125 // refused, or failed before the command started
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+func main() {
+	os.Exit(realMain(os.Args))
+}
+
+func realMain(args []string) int {
+	before, command, dashes := split(args[1:])
+	app := newApp(command, dashes)
+	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
+		before = slices.Insert(before, 0, "run")
+	}
+	err := app.Run(append([]string{"skillrun"}, before...))
+	var exit exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.code
+	}
+	printError(err)
+	return exitRefused
+}
+
+// split cuts the arguments at the first "--", before any flag is parsed: what
+// follows is the command's, whatever it looks like.
+func split(args []string) (before, command []string, dashes bool) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return slices.Clone(args[:i]), args[i+1:], true
+	}
+	return slices.Clone(args), nil, false
+}
+
+func isHelp(word string) bool { return word == "-h" || word == "-help" || word == "--help" }
+
+// exitError ends the program with a code; what there was to say has been said.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return "exit" }
+
+// A usageError is a wrong command line: it is told with how to ask for help.
+type usageError struct{ error }
+
+func usage(err error) error { return usageError{err} }
+
+// invocation is what the command line holds besides flags.
+type invocation struct {
+	command []string
+	dashes  bool
+}
+
+func newApp(command []string, dashes bool) *cli.App {
+	in := &invocation{command, dashes}
+	onUsage := func(_ *cli.Context, err error, _ bool) error { return usage(err) }
+	app := &cli.App{
+		Name:                      "skillrun",
+		Usage:                     "run a skill's command with the rights its manifest declares, and no others",
+		UsageText:                 "skillrun --skill DIR [flags] -- COMMAND [ARG...]\nskillrun SUBCOMMAND [flags]",
+		HideVersion:               true,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		Writer:                    os.Stdout,
+		ErrWriter:                 io.Discard,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              onUsage,
+		CommandNotFound:           nil,
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usage(errors.New("unknown subcommand " + quote(c.Args().First()) + "; a command to run goes after \"--\""))
+			}
+			return usage(errors.New("nothing to run"))
+		},
+		Commands: []*cli.Command{
+			runCommand(in), explainCommand(in), profileCommand(in), doctorCommand(), auditCommand(), versionCommand(), completionCommand(),
+		},
+	}
+	for _, c := range app.Commands {
+		quiet(c, onUsage)
+	}
+	return app
+}
+
+// quiet keeps the library from printing usage on stdout, which is the child's.
+func quiet(c *cli.Command, onUsage cli.OnUsageErrorFunc) {
+	c.OnUsageError = onUsage
+	c.HideHelpCommand = true
+	for _, sub := range c.Subcommands {
+		quiet(sub, onUsage)
+	}
+}

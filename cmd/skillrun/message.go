@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"skillrun/audit"
+)
+
+// All messages go to stderr, one line each, and name us: stdout is the
+// command's. Text that we did not write is escaped, so that it cannot forge a
+// line or move the cursor.
+
+var messages io.Writer = os.Stderr
+
+func say(format string, args ...any) {
+	fmt.Fprintf(messages, "skillrun: %s\n", audit.Escape(fmt.Sprintf(format, args...)))
+}
+
+func hint(format string, args ...any) { say("hint: "+format, args...) }
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// A hinted error knows what would help.
+type hinted interface{ Hint() string }
+
+func printError(err error) {
+	say("%s", err)
+	var h hinted
+	if errors.As(err, &h) && h.Hint() != "" {
+		hint("%s", h.Hint())
+	}
+	var u usageError
+	if errors.As(err, &u) {
+		hint("usage: skillrun --skill DIR [flags] -- COMMAND [ARG...]; see skillrun --help")
+	}
+}
+
+// withHint adds what would help to an error.
+type withHint struct {
+	error
+	hint string
+}
+
+func (e withHint) Hint() string  { return e.hint }
+func (e withHint) Unwrap() error { return e.error }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/linux"
+	"skillrun/profiles"
+)
+
+// planFor compiles a profile for this machine, or for the one whose features
+// --features names.
+func planFor(c *cli.Context, p *profiles.Profile) (*linux.Plan, error) {
+	var f linux.Features
+	if file := c.String("features"); file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("features: %w", err)
+		}
+		if err := json.Unmarshal(b, &f); err != nil {
+			return nil, fmt.Errorf("features %s: %w", quote(file), err)
+		}
+	} else {
+		f = linux.ProbeDeep()
+	}
+	// The run's own directories do not exist yet; where they will be does not
+	// change what the plan says.
+	return linux.Compile(p, f, linux.Facts{FS: os.DirFS("/"), Namespaces: true, Supervise: true}), nil
+}
+
+func planReceipt(c *cli.Context, p *profiles.Profile) (profiles.Receipt, error) {
+	plan, err := planFor(c, p)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Receipt, nil
+}
+
+// printPlan prints the plan: its rules and receipt as text, all of it as JSON.
+func printPlan(c *cli.Context, p *profiles.Profile) error {
+	plan, err := planFor(c, p)
+	if err != nil {
+		return err
+	}
+	if c.String("format") == "json" {
+		return printJSON(plan)
+	}
+	for i, l := range plan.Layers {
+		fmt.Printf("landlock layer %d: handles %#x, scopes %#x\n", i+1, l.HandledFS, l.Scoped)
+		for _, r := range l.Rules {
+			fmt.Printf("  %#06x %q\n", r.Access, r.Path)
+		}
+	}
+	fmt.Printf("seccomp features: %#x\n", plan.Filter)
+	for _, m := range plan.Mounts {
+		fmt.Printf("mount %s %q\n", m.Kind, m.Target)
+	}
+	for _, path := range plan.Carved {
+		fmt.Printf("carved out %q\n", path)
+	}
+	printClauses(os.Stdout, plan.Receipt)
+	return nil
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/profiles"
+)
+
+var errNoBackEnd = errors.New("nothing can be enforced on " + runtime.GOOS)
+
+func planReceipt(*cli.Context, *profiles.Profile) (profiles.Receipt, error) { return nil, errNoBackEnd }
+
+func printPlan(*cli.Context, *profiles.Profile) error { return errNoBackEnd }
+
+func diagnose() ([]check, any) {
+	return []check{{"back-end", false, "nothing can be enforced on " + runtime.GOOS, ""}}, nil
+}

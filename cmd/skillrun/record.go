@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/audit"
+	"skillrun/policy/skill"
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+// stateDir is where audit log, digests and approvals live. It must not be where
+// a run may write.
+func stateDir(h *profiles.Host) (string, error) {
+	dir := h.Env["XDG_STATE_HOME"]
+	if dir == "" || !filepath.IsAbs(dir) {
+		dir = filepath.Join(h.Home, ".local", "state")
+	}
+	if dir == ".local/state" || !filepath.IsAbs(dir) {
+		return "", errors.New("no state directory: HOME and XDG_STATE_HOME are not set")
+	}
+	return filepath.Join(dir, "skillrun"), nil
+}
+
+// recorder tells of a run: to the audit log, to the report, to the terminal.
+type recorder struct {
+	log     *audit.Log
+	job     *job
+	profile *profiles.Profile
+	path    string
+	report  string
+	show    bool // denials as they happen
+	session string
+	id      string
+	begin   time.Time
+	receipt profiles.Receipt
+	sum     audit.Digest // of the profile
+	cache   *audit.Digests
+	cold    *digesting // nil if everything was cached
+
+	interpreter, script string
+
+	mu      sync.Mutex
+	denials []audit.Denial
+	index   map[audit.Denial]int
+	dropped int
+	shown   int
+}
+
+// shownDenials is how many denials are printed before a count stands for the
+// rest; keptDenials how many are recorded.
+const (
+	shownDenials = 5
+	keptDenials  = 256
+)
+
+func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*recorder, error) {
+	dir, err := stateDir(j.host)
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range [...]string{j.workspace, p.Skill} {
+		if tree != "" && (dir == tree || strings.HasPrefix(dir, tree+"/")) {
+			return nil, fmt.Errorf("state directory %s lies inside %s, which the run or its skill could change", quote(dir), quote(tree))
+		}
+	}
+	log, err := audit.Open(dir, audit.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
+	cache, err := audit.OpenDigests(dir)
+	if err != nil {
+		log.Close()
+		return nil, fmt.Errorf("digest cache: %w", err)
+	}
+	return &recorder{
+		sum: audit.Digest(p.Hash()), cache: cache, log: log, job: j, profile: p, path: path,
+		report: c.String("report"), show: c.Bool("denials") || isTerminal(os.Stderr), session: c.String("session"),
+		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{},
+	}, nil
+}
+
+func (r *recorder) close() {
+	r.log.Close()
+	r.cache.Close()
+}
+
+// started writes the start record: it must be safe before anything runs.
+func (r *recorder) started(s sandbox.Started) error {
+	r.receipt = s.Receipt
+	start := &audit.Start{
+		Run:       r.id,
+		Session:   r.session,
+		Argv:      r.job.argv,
+		Dir:       r.job.cwd,
+		Workspace: r.job.workspace,
+		Preset:    r.job.preset.Name,
+		Profile:   r.sum,
+		Launcher:  version,
+		PID:       os.Getpid(),
+		UID:       os.Geteuid(),
+	}
+	if sk := r.job.skill; sk != nil {
+		start.Skill = audit.Skill{Name: sk.Name, Version: sk.Version, Dir: sk.Dir, Tier: sk.tier.String(), Manifest: audit.Digest(sk.Manifest)}
+	}
+	for _, e := range r.job.set.Entries() {
+		start.Capabilities = append(start.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()})
+	}
+	for _, e := range r.job.set.Grants() {
+		start.Capabilities = append(start.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()})
+	}
+	for _, c := range s.Receipt {
+		start.Receipt = append(start.Receipt, audit.Clause{Name: c.Name, Must: c.Must, Strength: c.Strength.String(), Mechanism: c.Mechanism, Note: c.Note})
+	}
+	for _, g := range s.Receipt.Gaps(false, nil) {
+		start.Gaps = append(start.Gaps, g.Name)
+	}
+	r.addDigests(start)
+	_, err := r.log.Append(start)
+	return err
+}
+
+// addDigests puts into the start record what the cache knows, and has the rest
+// computed while the command runs.
+func (r *recorder) addDigests(start *audit.Start) {
+	var cold []string
+	tree := ""
+	file := func(f *audit.File, path string) {
+		if path == "" {
+			return
+		}
+		f.Path = path
+		sum, ok := r.cache.Cached(path)
+		if !ok {
+			cold = append(cold, path)
+		}
+		f.SHA256 = sum
+	}
+	interpreter, script := r.job.programs(r.path)
+	file(&start.Interpreter, interpreter)
+	file(&start.Script, script)
+	if sk := r.job.skill; sk != nil {
+		sum, ok, err := skill.Cached(sk.Dir, r.cache, time.Now())
+		if ok && err == nil {
+			start.Skill.Tree = sum
+		} else {
+			tree = sk.Dir
+		}
+	}
+	if len(cold) > 0 || tree != "" {
+		r.cold = digest(r.cache, tree, cold)
+	}
+	r.interpreter, r.script = interpreter, script
+}
+
+// refused notes one refusal.
+func (r *recorder) refused(d sandbox.Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec := denialOf(d)
+	if i, ok := r.index[rec]; ok {
+		r.denials[i].Count++
+		return
+	}
+	if len(r.denials) >= keptDenials {
+		r.dropped++
+		return
+	}
+	r.index[rec] = len(r.denials)
+	rec.Count = 1
+	r.denials = append(r.denials, rec)
+	if r.show && r.shown < shownDenials {
+		r.shown++
+		say("denied %s", denialLine(r.job, d))
+	}
+}
+
+// refusedToRun records that nothing was started, and why.
+func (r *recorder) refusedToRun(err error) {
+	r.log.Append(&audit.End{Run: r.id, Session: r.session, Status: audit.Refused, Code: exitRefused, Reason: err.Error(), Wall: time.Since(r.begin)})
+	r.write(report{Phase: "refused", Code: exitRefused, Error: err.Error()})
+}
+
+// ended writes the end record and the report, and gives the exit code.
+func (r *recorder) ended(res sandbox.Result) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	code := exitCode(&res)
+	end := &audit.End{
+		Run: r.id, Session: r.session, Status: status(&res, len(r.denials) > 0), Code: code, Reason: res.Limit,
+		Wall: time.Since(r.begin), User: res.User, System: res.System, Memory: res.MaxResident,
+		Denials: r.denials, MoreDenials: r.dropped,
+	}
+	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped}
+	if res.Status.Signaled() && !res.TimedOut {
+		end.Code, end.Signal = 0, signalName(res.Status.Signal())
+		rep.Signal = end.Signal
+	}
+	if r.cold != nil {
+		r.cold.wait()
+		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
+	}
+	if n := len(r.denials) + r.dropped - r.shown; r.show && n > 0 && r.shown > 0 {
+		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
+	}
+	if res.TimedOut {
+		say("timed out after %v: everything was ended", r.profile.Limits.Wall)
+	}
+	if code != 0 && len(r.denials) == 0 && !r.show {
+		hint("if it failed for want of a right, --denials shows what was refused")
+	}
+	_, err := r.log.Append(end)
+	r.write(rep)
+	return code, err
+}
+
+func status(res *sandbox.Result, denied bool) audit.Status {
+	switch {
+	case res.TimedOut || res.Limit != "":
+		return audit.Timeout
+	case res.Status.Exited() && res.Status.ExitStatus() == 0:
+		return audit.Success
+	case denied:
+		return audit.Denied
+	}
+	return audit.Failed
+}
+
+// report is what --report writes.
+type report struct {
+	Phase   string           `json:"phase"` // "refused" or "ran"
+	Code    int              `json:"code"`
+	Signal  string           `json:"signal,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Denials []audit.Denial   `json:"denials"`
+	More    int              `json:"more_denials,omitempty"`
+	Receipt profiles.Receipt `json:"receipt"`
+	Profile string           `json:"profile_sha256"`
+	Run     string           `json:"run_id"`
+}
+
+func (r *recorder) write(rep report) {
+	if r.report == "" {
+		return
+	}
+	rep.Receipt, rep.Run = r.receipt, r.id
+	rep.Profile = r.sum.String()
+	if rep.Denials == nil {
+		rep.Denials = []audit.Denial{}
+	}
+	b, err := json.MarshalIndent(rep, "", "  ")
+	if err == nil {
+		err = os.WriteFile(r.report, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		say("cannot write the report: %v", err)
+	}
+}
+
+func denialOf(d sandbox.Refusal) audit.Denial {
+	a := audit.Denial{Access: d.Word(), Target: d.Target(), Rule: d.Verdict.Origin().Reason}
+	if d.Verdict.Denial != nil {
+		a.Class = d.Verdict.Denial.Class.String()
+	}
+	return a
+}
+
+// denialLine is one line for a person: what, why, and what would allow it.
+// What would lift a denial of the sensitive class is told to a person at a
+// terminal only.
+func denialLine(j *job, d sandbox.Refusal) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", d.Word(), d.Target())
+	den := d.Verdict.Denial
+	switch {
+	case den != nil && den.Origin.Reason != "":
+		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
+	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
+		b.WriteString(" (outside the workspace)")
+	default:
+		b.WriteString(" (not granted)")
+	}
+	if den != nil && den.Class == profiles.Sensitive && !isTerminal(os.Stderr) {
+		b.WriteString(" - this needs the user")
+		return b.String()
+	}
+	if g := d.Grant(); g != "" {
+		fmt.Fprintf(&b, " - to allow: --grant %s", g)
+	}
+	return b.String()
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+func runCommand(in *invocation) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a command under a skill's rights (the default)",
+		UsageText: "skillrun [run] --skill DIR [flags] -- COMMAND [ARG...]",
+		Flags: append(policyFlags(),
+			&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here (see doctor)"},
+			&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel holds every clause"},
+			&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
+			&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
+			&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
+			&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
+			&cli.StringFlag{Name: "capture", Usage: "record SHA-256 and size of the standard streams; `full` for their text, too"},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the run after `DURATION`, such as 90s"},
+			&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
+		),
+		Action: func(c *cli.Context) error { return run(c, in) },
+	}
+}
+
+func run(c *cli.Context, in *invocation) error {
+	if c.Args().Present() {
+		return usage(fmt.Errorf("unexpected %s: the command to run goes after \"--\"", quote(c.Args().First())))
+	}
+	if !in.dashes || len(in.command) == 0 {
+		return usage(errors.New("no command: put it after \"--\""))
+	}
+	j, err := newJob(c, in.command)
+	if err != nil {
+		return err
+	}
+	for _, f := range j.findings {
+		say("%s", f)
+	}
+	if err := j.consent(); err != nil {
+		return err
+	}
+	profile, err := j.profile()
+	if err != nil {
+		return err
+	}
+	if t := c.Duration("timeout"); t > 0 && (profile.Limits.Wall == 0 || t < profile.Limits.Wall) {
+		profile.Limits.Wall = t
+	}
+	path, err := j.host.Lookup(j.argv[0], j.host.Env["PATH"])
+	if err != nil {
+		say("%s", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return exitError{exitNotFound}
+		}
+		return exitError{exitNotExecutable}
+	}
+	mode, err := parseMode(c.String("namespaces"))
+	if err != nil {
+		return usage(err)
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	rec, err := newRecorder(c, j, profile, path)
+	if err != nil {
+		return err
+	}
+	defer rec.close()
+	result, err := sandbox.Run(&sandbox.Spec{
+		Profile: profile,
+		Path:    path,
+		Argv:    j.argv,
+		Dir:     j.cwd,
+		Environ: os.Environ(),
+		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Namespaces: mode,
+		Observe:    c.Bool("denials") || c.String("report") != "",
+		Strict:     c.Bool("strict") || j.preset.Strict,
+		AllowGaps:  c.StringSlice("allow-gap"),
+		Started:    rec.started,
+		Refused:    rec.refused,
+		Signals:    signals,
+	})
+	if err != nil {
+		rec.refusedToRun(err)
+		var start interface{ NotExecutable() bool }
+		if errors.As(err, &start) && start.NotExecutable() {
+			printError(err)
+			return exitError{exitNotExecutable}
+		}
+		return err
+	}
+	code, err := rec.ended(result)
+	if err != nil {
+		return err
+	}
+	if c.Bool("receipt") {
+		printReceipt(result.Receipt)
+	}
+	if result.Status.Signaled() && !result.TimedOut {
+		dieBy(result.Status.Signal())
+	}
+	if code != 0 {
+		return exitError{code}
+	}
+	return nil
+}
+
+func parseMode(s string) (sandbox.Mode, error) {
+	switch s {
+	case "auto":
+		return sandbox.Auto, nil
+	case "on":
+		return sandbox.On, nil
+	case "off":
+		return sandbox.Off, nil
+	}
+	return 0, fmt.Errorf("--namespaces %s: not auto, on or off", quote(s))
+}
+
+// exitCode is the code of a run in a shell's terms.
+func exitCode(r *sandbox.Result) int {
+	switch {
+	case r.TimedOut:
+		return exitTimeout
+	case r.Status.Signaled():
+		return 128 + int(r.Status.Signal())
+	}
+	return r.Status.ExitStatus()
+}
+
+func printReceipt(r profiles.Receipt) {
+	for _, c := range r {
+		word := "should"
+		if c.Must {
+			word = "must"
+		}
+		line := fmt.Sprintf("receipt: %-16s %-6s %-10s %s", c.Name, word, c.Strength, c.Mechanism)
+		if c.Note != "" {
+			line += " (" + c.Note + ")"
+		}
+		say("%s", line)
+	}
+}

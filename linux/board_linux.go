@@ -1,0 +1,82 @@
+package linux
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// board is the page that launcher, guardian and command share. Each word has
+// one writer; done and ready are futexes.
+type board struct {
+	ready    uint32 // set when the command has a table of its own and is about to run, or has failed
+	listener int32  // seccomp listener in the launcher's table, plus one
+	prepared uint32 // set when the guardian waits for begun, or has failed
+	begun    uint32 // set by the launcher: the command may start
+	began    uint32 // set by the guardian: command and pidfd are valid
+	command  int32  // pid of the command, as the guardian sees it
+	pidfd    int32  // its pidfd, in the launcher's table
+
+	failed uint32 // 1: the guardian's script failed, 2: the command's
+	step   uint32 // which step
+	errno  uint32
+
+	done   uint32 // set when status is final and the tree is dead
+	status int32  // wait status of the command
+	cause  uint32 // why the run was ended, if not by the command
+	killed uint32 // processes that were still alive when the command ended
+
+	// Resource use of the whole tree, filled in at the end.
+	userMicros, systemMicros uint64
+	maxResidentKiB           uint64
+}
+
+// Causes of an end that the command did not choose.
+const (
+	causeNone uint32 = iota
+	causeWall
+	causeLauncher
+)
+
+const (
+	failedGuardian uint32 = 1
+	failedCommand  uint32 = 2
+)
+
+func newBoard() (*board, error) {
+	mem, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(board{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("map the shared page: %w", err)
+	}
+	return (*board)(unsafe.Pointer(&mem[0])), nil
+}
+
+const (
+	opFutexWait = 0
+	opFutexWake = 1
+)
+
+// wake sets a futex word and wakes everyone who waits for it.
+//
+//go:nosplit
+//go:norace
+func wake(word *uint32) {
+	*word = 1
+	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWake, 1<<30, 0, 0, 0)
+}
+
+// await blocks until the word is set.
+//
+//go:norace
+func await(word *uint32) {
+	for load(word) == 0 {
+		syscall.Syscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWait, 0, 0, 0, 0)
+	}
+}
+
+//go:noinline
+//go:nosplit
+//go:norace
+func load(word *uint32) uint32 { return *word }

@@ -1,0 +1,193 @@
+package linux
+
+import (
+	"skillrun/profiles"
+)
+
+// receipt says, clause by clause, what holds the profile here and how
+// strongly. It is written from what the plan contains, so that it cannot
+// promise what was not compiled.
+func (c *compiler) receipt() {
+	f, ns, sup := c.f, c.plan.Namespaces != 0, c.supervise
+	add := func(name string, s profiles.Strength, mechanism, note string) {
+		if s == profiles.None {
+			mechanism = ""
+		}
+		c.plan.Receipt = append(c.plan.Receipt, profiles.Clause{
+			Name: name, Must: profiles.Must(name), Strength: s, Mechanism: mechanism, Note: note,
+		})
+	}
+	// either gives kernel strength where ok, else none with a note.
+	either := func(name string, ok bool, mechanism, note string) {
+		if ok {
+			add(name, profiles.Kernel, mechanism, "")
+		} else {
+			add(name, profiles.None, "", note)
+		}
+	}
+	const noLandlock = "this kernel has no usable Landlock (Linux 5.13, lsm=landlock)"
+	const noSeccomp = "this kernel or container refuses seccomp filters"
+	land := f.Landlock > 0
+
+	either(profiles.ClauseRead, land, "landlock", noLandlock)
+	switch {
+	case !land:
+		add(profiles.ClauseWrite, profiles.None, "", noLandlock)
+	case sup:
+		add(profiles.ClauseWrite, profiles.Kernel, "landlock, supervisor", "")
+	case f.Landlock < 3:
+		add(profiles.ClauseWrite, profiles.Kernel, "landlock, seccomp", "truncate by path is refused everywhere (Landlock ABI below 3)")
+	default:
+		add(profiles.ClauseWrite, profiles.Kernel, "landlock", "")
+	}
+	switch {
+	case !land:
+		add(profiles.ClauseDeny, profiles.None, "", noLandlock)
+	case c.opens:
+		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by the supervisor", "")
+	default:
+		add(profiles.ClauseDeny, profiles.Kernel, "landlock, carved", "")
+	}
+	either(profiles.ClauseExecute, land, "landlock", noLandlock)
+
+	control := c.hasControl()
+	switch {
+	case !control:
+		add(profiles.ClauseControl, profiles.Kernel, "nothing writable holds control files", "")
+	case sup && land:
+		add(profiles.ClauseControl, profiles.Supervised, "supervisor, second Landlock layer", "")
+	default:
+		add(profiles.ClauseControl, profiles.None, "", "control files in the workspace can be changed: Landlock knows no deny, and no supervisor can listen here")
+	}
+	switch {
+	case sup:
+		add(profiles.ClauseMetadata, profiles.Supervised, "supervisor", "")
+	case f.Seccomp:
+		add(profiles.ClauseMetadata, profiles.Kernel, "seccomp: refused everywhere", "")
+	default:
+		add(profiles.ClauseMetadata, profiles.None, "", noSeccomp)
+	}
+
+	switch c.p.Network.Mode {
+	case profiles.NetHost:
+		add(profiles.ClauseNetwork, profiles.Kernel, "granted", "the host's network, unrestricted, as granted")
+		add(profiles.ClauseListen, profiles.Kernel, "granted", "")
+	case profiles.NetHosts:
+		add(profiles.ClauseNetwork, profiles.None, "", "named hosts need the egress gate")
+		add(profiles.ClauseListen, profiles.None, "", "named hosts need the egress gate")
+	default:
+		either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
+		if len(c.p.Network.Listen) > 0 {
+			add(profiles.ClauseListen, profiles.None, "", "listening needs the egress gate")
+		} else {
+			either(profiles.ClauseListen, f.Seccomp, "seccomp", noSeccomp)
+		}
+	}
+	switch {
+	case sup:
+		add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
+	case len(c.p.Sockets) > 0:
+		add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
+	default:
+		either(profiles.ClauseUnix, f.Seccomp, "seccomp: no unix sockets but pairs", noSeccomp)
+	}
+
+	switch {
+	case ns && land:
+		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
+	case f.Landlock >= 6:
+		add(profiles.ClauseProcesses, profiles.Kernel, "landlock scopes", "")
+	case sup && land:
+		add(profiles.ClauseProcesses, profiles.Supervised, "landlock (ptrace), supervisor (signals)", "")
+	default:
+		add(profiles.ClauseProcesses, profiles.None, "", "signals to the user's other processes are not refused (Landlock ABI below 6, no supervisor)")
+	}
+	switch {
+	case ns:
+		add(profiles.ClauseSurvivors, profiles.Kernel, "pid namespace", "")
+	case f.Children:
+		add(profiles.ClauseSurvivors, profiles.Restored, "guardian", "")
+	default:
+		add(profiles.ClauseSurvivors, profiles.None, "", "this kernel does not list a process's children")
+	}
+	either(profiles.ClauseChildren, c.p.Process.Create || f.Seccomp, map[bool]string{true: "granted", false: "seccomp"}[c.p.Process.Create], noSeccomp)
+	either(profiles.ClauseTerminal, f.Seccomp, "seccomp", noSeccomp)
+	add(profiles.ClauseEnvironment, profiles.Kernel, "allow-list before exec", "")
+	either(profiles.ClauseDescriptors, f.CloseRange, "close_range", "this kernel cannot close a range of descriptors (Linux 5.11)")
+	if c.plan.KeepCapabilities == 0 {
+		add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped, no_new_privs", "")
+	} else {
+		add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped but dac_override, which Landlock bounds; no_new_privs", "")
+	}
+	either(profiles.ClauseKernel, f.Seccomp, "seccomp allow-list", noSeccomp)
+
+	// What follows runs without, and says so.
+	switch {
+	case c.p.Allows(c.workspace(), profiles.Delete).Allowed:
+		add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
+	case !c.writesNames():
+		add(profiles.ClauseKeep, profiles.Kernel, "landlock", "")
+	case sup:
+		add(profiles.ClauseKeep, profiles.Supervised, "supervisor", "")
+	default:
+		add(profiles.ClauseKeep, profiles.None, "", "files in writable trees can be deleted")
+	}
+	add(profiles.ClauseStat, profiles.None, "", "names, sizes and times of files can be seen, contents cannot")
+	switch {
+	case c.p.Process.Query:
+		add(profiles.ClauseCmdline, profiles.Kernel, "granted", "")
+	case ns:
+		add(profiles.ClauseCmdline, profiles.Kernel, "pid namespace, own /proc", "")
+	default:
+		add(profiles.ClauseCmdline, profiles.None, "", "command lines of the user's other processes can be read")
+	}
+	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
+	either(profiles.ClauseShm, ns, "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
+	if c.p.Limits.Memory > 0 && f.Cgroup == "" {
+		add(profiles.ClauseMemory, profiles.None, "", "memory is limited per process only: no cgroup is delegated here")
+	} else {
+		add(profiles.ClauseMemory, profiles.Kernel, map[bool]string{true: "cgroup", false: "no limit asked for"}[c.p.Limits.Memory > 0], "")
+	}
+	for _, d := range c.p.Demands {
+		add(d.Name, profiles.None, "", d.Detail)
+	}
+}
+
+func (c *compiler) workspace() string {
+	if c.p.Workspace == "" {
+		return "/"
+	}
+	return c.p.Workspace
+}
+
+// hasControl says whether a denial of class Control lies in a tree that the
+// profile lets the run write.
+func (c *compiler) hasControl() bool {
+	for i := range c.p.Denials {
+		d := &c.p.Denials[i]
+		if d.Class != profiles.Control {
+			continue
+		}
+		for j := range c.p.Paths {
+			r := &c.p.Paths[j]
+			if r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *compiler) writesNames() bool {
+	for i := range c.p.Paths {
+		if c.p.Paths[i].Access&(profiles.Create|profiles.Delete) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// inTree says whether p is root or lies beneath it.
+func inTree(root, p string) bool {
+	return root == "/" || p == root || len(p) > len(root) && p[:len(root)] == root && p[len(root)] == '/'
+}

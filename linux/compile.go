@@ -1,0 +1,442 @@
+package linux
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"skillrun/profiles"
+)
+
+// Facts is what Compile must know about this run and this machine's files.
+type Facts struct {
+	// FS is the machine's file system, rooted at "/".
+	FS fs.FS
+	// Own lists the run's own directories (HOME, TMPDIR): always granted.
+	Own []string
+	// Supervise says that the supervisor will mediate what Landlock cannot
+	// say. It needs Features.Notify.
+	Supervise bool
+	// Namespaces says that the run gets its own namespaces. It needs
+	// Features.Namespaces.
+	Namespaces bool
+	// Observe adds notification of opens and connects, which are then
+	// continued: for showing denials, never for deciding.
+	Observe bool
+	// Foreign says that the workspace belongs to another user than the one
+	// who runs, so that root without capabilities could not use it.
+	Foreign bool
+}
+
+// Landlock rights per access. A right that the kernel's ABI does not know is
+// masked out by handled.
+const (
+	readFile    = ll.AccessFSReadFile
+	readDir     = ll.AccessFSReadDir
+	writeFile   = ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
+	removeNames = ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSRefer
+	makeNames   = ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSMakeSym | ll.AccessFSMakeSock | ll.AccessFSMakeFifo
+	// makeDevices is handled and never granted.
+	makeDevices = ll.AccessFSMakeChar | ll.AccessFSMakeBlock
+	execute     = ll.AccessFSExecute
+
+	// mediated are the rights that only the supervisor exercises, where there
+	// is one: the second layer handles them and grants none.
+	mediated = ll.AccessFSWriteFile | ll.AccessFSTruncate | removeNames | makeNames | makeDevices
+)
+
+// handledFS gives the file rights that an ABI knows.
+func handledFS(abi int) uint64 {
+	h := uint64(1<<13 - 1)
+	for i, min := range []int{2, 3, 5} { // refer, truncate, ioctl_dev
+		if abi >= min {
+			h |= 1 << (13 + i)
+		}
+	}
+	return h
+}
+
+func rights(a profiles.Access, dir bool) uint64 {
+	var r uint64
+	if a&profiles.Read != 0 {
+		r |= readFile | readDir
+	}
+	if a&profiles.Write != 0 {
+		r |= writeFile
+	}
+	if a&profiles.Create != 0 {
+		r |= makeNames | removeNames
+	}
+	if a&profiles.Delete != 0 {
+		r |= removeNames
+	}
+	if a&profiles.Execute != 0 {
+		r |= execute
+	}
+	if !dir {
+		r &= readFile | writeFile | execute
+	}
+	return r
+}
+
+// Compile turns a profile into a plan for a kernel with these features. It
+// reads directories through facts.FS where a denied path lies in a granted
+// tree, and nothing else: equal arguments give equal plans.
+//
+// Compile never fails for what a kernel lacks: the receipt of the plan says
+// how strongly each clause is held, and whoever runs the plan must look for
+// gaps first.
+func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
+	c := compiler{p: p, f: f, facts: facts, granted: map[string]uint64{}, inner: map[string]uint64{}}
+	c.supervise = facts.Supervise && f.Notify && f.Seccomp
+	c.plan = &Plan{}
+	if facts.Namespaces && f.Namespaces {
+		c.plan.Namespaces = AllNamespaces
+	}
+	c.findPoints()
+	c.landlock()
+	c.mounts()
+	c.filter()
+	c.capabilities()
+	c.rlimits()
+	c.receipt()
+	return c.plan
+}
+
+// A point is an existing path at which some access is refused inside a
+// granted tree, or is granted again inside a refused one.
+type point struct {
+	path   string
+	access profiles.Access
+}
+
+type compiler struct {
+	p         *profiles.Profile
+	f         Features
+	facts     Facts
+	plan      *Plan
+	supervise bool
+	points    []point // sorted by path
+	// granted and inner collect the rules of the first and second layer.
+	granted, inner map[string]uint64
+	// opens says that opens must be decided by the supervisor, since a denied
+	// file lies where the run may create.
+	opens bool
+	// uncarved says that a write denial could not be cut out.
+	missing []string
+}
+
+func (c *compiler) lstat(p string) (fs.FileInfo, bool) {
+	info, err := fs.Lstat(c.facts.FS, fsName(p))
+	return info, err == nil
+}
+
+// fsName turns an absolute path into the name that fs.FS wants.
+func fsName(p string) string {
+	if p == "/" {
+		return "."
+	}
+	return p[1:]
+}
+
+// carvable are the denied accesses that Landlock can refuse by leaving them
+// out. Control files in a writable tree are not among them: a tree in which
+// new files may appear must grant writing as a whole.
+func carvable(d *profiles.Denial) bool { return d.Class != profiles.Control }
+
+func (c *compiler) findPoints() {
+	add := func(p string, a profiles.Access) {
+		if _, ok := c.lstat(p); ok {
+			c.points = append(c.points, point{p, a})
+		}
+	}
+	patterns := map[string][]*profiles.Denial{}
+	for i := range c.p.Denials {
+		d := &c.p.Denials[i]
+		if !carvable(d) {
+			continue
+		}
+		if d.Match == "" {
+			add(d.Path, d.Access)
+		} else {
+			patterns[d.Path] = append(patterns[d.Path], d)
+		}
+		for _, e := range d.Except {
+			if strings.HasPrefix(e, "/") {
+				add(e, d.Access)
+			}
+		}
+	}
+	if c.p.Skill != "" {
+		add(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
+	}
+	for root, denials := range patterns {
+		c.walk(root, denials)
+	}
+	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
+}
+
+// walk finds the names below root that a pattern covers.
+func (c *compiler) walk(root string, denials []*profiles.Denial) {
+	entries, err := fs.ReadDir(c.facts.FS, fsName(root))
+	if err != nil {
+		return // absent or unreadable: unreadable for the command, too
+	}
+	for _, e := range entries {
+		p := path.Join(root, e.Name())
+		var a profiles.Access
+		for _, d := range denials {
+			if d.Covers(p) {
+				a |= d.Access
+			}
+		}
+		if a != 0 {
+			c.points = append(c.points, point{p, a})
+		}
+		// Beneath a covered directory there may be an exception.
+		if e.IsDir() {
+			c.walk(p, denials)
+		}
+	}
+}
+
+// denied gives the accesses of a that are refused at p itself.
+func (c *compiler) denied(p string, a profiles.Access) profiles.Access {
+	var out profiles.Access
+	for i := range c.p.Denials {
+		d := &c.p.Denials[i]
+		if carvable(d) && d.Access&a&^out != 0 && d.Covers(p) {
+			out |= d.Access & a
+		}
+	}
+	if c.p.Skill != "" && (p == c.p.Skill || strings.HasPrefix(p, c.p.Skill+"/")) {
+		out |= a & (profiles.Write | profiles.Create | profiles.Delete)
+	}
+	return out
+}
+
+// below gives the accesses for which some point lies strictly beneath dir.
+func (c *compiler) below(dir string, a profiles.Access) profiles.Access {
+	prefix := dir + "/"
+	if dir == "/" {
+		prefix = "/"
+	}
+	var out profiles.Access
+	i := sort.Search(len(c.points), func(i int) bool { return c.points[i].path >= prefix })
+	for ; i < len(c.points) && strings.HasPrefix(c.points[i].path, prefix); i++ {
+		out |= c.points[i].access & a
+	}
+	return out
+}
+
+func (c *compiler) landlock() {
+	if c.f.Landlock == 0 {
+		return
+	}
+	for i := range c.p.Paths {
+		r := &c.p.Paths[i]
+		info, ok := c.lstat(r.Path)
+		if !ok {
+			c.missing = append(c.missing, r.Path)
+			continue
+		}
+		if info.IsDir() && !r.Tree {
+			continue // Validate refuses such a rule for what it can know
+		}
+		c.grant(r.Path, r.Access, info.IsDir())
+	}
+	own := profiles.AllAccess
+	if c.p.Workspace == "" || !c.p.Allows(c.p.Workspace, profiles.Execute).Allowed {
+		own &^= profiles.Execute
+	}
+	for _, dir := range c.facts.Own {
+		c.granted[dir] |= rights(own, true)
+		c.inner[dir] |= rights(own, true)
+	}
+	handled := handledFS(c.f.Landlock)
+	var scoped uint64
+	if c.f.Landlock >= 6 {
+		scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	var net uint64
+	if c.f.Landlock >= 4 && c.p.Network.Mode == profiles.NetNone {
+		net = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+	}
+	first := Ruleset{HandledFS: handled, HandledNet: net, Rules: rules(c.granted, handled)}
+	if !c.supervise {
+		first.Scoped = scoped
+		c.plan.Layers = []Ruleset{first}
+		return
+	}
+	// The scopes belong to the second layer: the supervisor's performers are
+	// under the first and must answer for the command.
+	second := Ruleset{HandledFS: handled & mediated, Scoped: scoped}
+	if c.opens {
+		second.HandledFS = handled & (mediated | readFile | readDir | execute)
+		second.Rules = rules(c.inner, handled&(readFile|readDir|execute))
+	}
+	c.plan.Layers = []Ruleset{first, second}
+}
+
+// grant gives access a to the tree (or file) at p, leaving out what is denied
+// beneath it: siblings are granted, never the parent. In the second layer's
+// view a directory in which the run may create is cut the same way, and the
+// first layer leaves those opens to the supervisor.
+func (c *compiler) grant(p string, a profiles.Access, dir bool) {
+	a &^= c.denied(p, a)
+	mixed := profiles.Access(0)
+	if dir {
+		mixed = c.below(p, a)
+	}
+	whole := a &^ mixed
+	if c.supervise && a&profiles.Create != 0 && mixed != 0 {
+		c.opens = c.opens || mixed&profiles.Read != 0
+		c.granted[p] |= rights(a, dir)
+	}
+	if whole != 0 {
+		c.granted[p] |= rights(whole, dir)
+		c.inner[p] |= rights(whole, dir)
+	}
+	if mixed == 0 {
+		return
+	}
+	if mixed&profiles.Read != 0 {
+		// Names stay visible: a workspace that cannot be listed is no use.
+		// Landlock then shows the names beneath denied directories, too.
+		c.granted[p] |= readDir
+		c.inner[p] |= readDir
+	}
+	entries, err := fs.ReadDir(c.facts.FS, fsName(p))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		child := path.Join(p, e.Name())
+		if e.Type()&fs.ModeSymlink != 0 {
+			continue // a rule on a link would be a rule on its target
+		}
+		if c.denied(child, mixed) == mixed && !(e.IsDir() && c.below(child, mixed) != 0) {
+			c.plan.Carved = append(c.plan.Carved, child)
+			continue
+		}
+		c.grant(child, mixed, e.IsDir())
+	}
+}
+
+// rules turns the collected grants into sorted Landlock rules.
+func rules(m map[string]uint64, mask uint64) []LandRule {
+	out := make([]LandRule, 0, len(m))
+	for p, a := range m {
+		if a &= mask; a != 0 {
+			out = append(out, LandRule{Path: p, Access: a})
+		}
+	}
+	slices.SortFunc(out, func(a, b LandRule) int { return strings.Compare(a.Path, b.Path) })
+	// What a rule above grants already costs time and says nothing.
+	kept := out[:0]
+	for _, r := range out {
+		covered := false
+		for dir := path.Dir(r.Path); ; dir = path.Dir(dir) {
+			if m[dir]&mask&r.Access == r.Access && dir != r.Path {
+				covered = true
+				break
+			}
+			if dir == "/" {
+				break
+			}
+		}
+		if !covered {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// filter chooses the seccomp programs.
+func (c *compiler) filter() {
+	if !c.f.Seccomp {
+		return
+	}
+	var f FilterFeatures
+	if c.p.Network.Mode == profiles.NetNone {
+		f |= NoInternet
+	}
+	if !c.p.Process.Create {
+		f |= NoFork
+	}
+	switch {
+	case c.supervise:
+		f |= NotifyNames | NotifyMetadata | NotifySockets
+		if c.opens {
+			f |= NotifyOpens
+		}
+		if c.f.Landlock < 6 {
+			f |= NotifyKill
+		}
+	case c.facts.Observe && c.f.Notify:
+		f |= NoUnix | Observe
+	default:
+		f |= NoUnix
+	}
+	c.plan.Filter = f
+}
+
+// capDACOverride lets root without other capabilities use files of another
+// owner; Landlock bounds which.
+const capDACOverride = 1 << 1
+
+func (c *compiler) capabilities() {
+	if c.facts.Foreign && c.f.Landlock > 0 && c.f.Capabilities&capDACOverride != 0 {
+		c.plan.KeepCapabilities = capDACOverride
+	}
+}
+
+// Linux resource numbers, the same on every architecture that has filters.
+const (
+	rlimitCPU    = 0
+	rlimitFsize  = 1
+	rlimitData   = 2
+	rlimitCore   = 4
+	rlimitNproc  = 6
+	rlimitNofile = 7
+)
+
+// rlimits bounds each process. The memory limit is on data, never on address
+// space: runtimes reserve far more than they use. The number of processes is
+// the user's own count outside a user namespace, so it is set inside only.
+func (c *compiler) rlimits() {
+	l := c.p.Limits
+	add := func(resource int, value int64) {
+		if value > 0 {
+			c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{resource, uint64(value)})
+		}
+	}
+	add(rlimitCPU, int64((l.CPU+999999999)/1000000000))
+	add(rlimitFsize, l.FileSize)
+	add(rlimitData, l.Memory)
+	if c.plan.Namespaces&NSUser != 0 {
+		add(rlimitNproc, l.Processes)
+	}
+	add(rlimitNofile, l.OpenFiles)
+	// A core file would hold the memory of whatever read a secret.
+	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 0})
+}
+
+// mounts builds the run's own view where it has a mount namespace.
+func (c *compiler) mounts() {
+	if c.plan.Namespaces == 0 {
+		return
+	}
+	c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountProc, Target: "/proc"})
+	for i := range c.plan.Layers {
+		for j := range c.plan.Layers[i].Rules {
+			if r := &c.plan.Layers[i].Rules[j]; inTree("/proc", r.Path) {
+				r.Late = true // the run's own procfs is another file system
+			}
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package linux
+
+// Features is what a kernel, as seen from this process, can do. [Probe] fills
+// it in by doing, never by reading version numbers: kernels claim what a
+// security module or a container then refuses. Every degraded kernel is a
+// value of this type and so a table test.
+type Features struct {
+	// Landlock is the usable Landlock ABI; 0 is none.
+	Landlock int `json:"landlock"`
+	// Seccomp says that filters can be installed.
+	Seccomp bool `json:"seccomp"`
+	// Notify says that a filter can have a listener (5.0; one in each chain
+	// of filters, so false inside another supervisor).
+	Notify bool `json:"notify"`
+	// Namespaces says that the run can have its own, with mounts in them.
+	Namespaces bool `json:"namespaces"`
+	// NetNamespace says that it can have its own network as well.
+	NetNamespace bool `json:"net_namespace"`
+	// Keyring says that a new session keyring can be joined.
+	Keyring bool `json:"keyring"`
+	// Children says that the kernel lists a process's children, so that no
+	// orphan of a run is missed (CONFIG_PROC_CHILDREN, and a /proc).
+	Children bool `json:"children"`
+	// Pidfd says that processes can be held by descriptor (5.3).
+	Pidfd bool `json:"pidfd"`
+	// CloseRange says that close_range(2) can mark descriptors (5.11).
+	CloseRange bool `json:"close_range"`
+	// UID is the effective user; Capabilities the effective set.
+	UID          int    `json:"uid"`
+	Capabilities uint64 `json:"capabilities"`
+	// Cgroup says how the run's tree can be limited: "v2", "v1" or "".
+	Cgroup string `json:"cgroup"`
+}

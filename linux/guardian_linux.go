@@ -1,0 +1,334 @@
+package linux
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The guardian stands between launcher and command, in a process of its own
+// that lasts as long as the run. It sets up the namespaces, starts the command,
+// adopts and reaps every orphan of the run, enforces the wall clock, and ends
+// the whole tree when the command ends or the launcher is gone. Being outside
+// the command's Landlock domain (or pid 1 of its pid namespace) it cannot be
+// reached from inside; being undumpable it shows nothing of the launcher's
+// environment, which its memory still holds.
+//
+// It runs under the rules at the top of fork_linux.go.
+
+// guard is everything that the guardian needs, prepared before the fork.
+type guard struct {
+	board    *board
+	launcher int32 // pid, in the launcher's own pid namespace
+	pidfd    int32 // the launcher's pidfd
+	outside  bool  // the guardian is in the launcher's pid namespace
+
+	setup     *step // run by the guardian
+	setupLen  int
+	enter     *step // run by the command before exec
+	enterLen  int
+	path      *byte
+	argv      **byte
+	shellArgv **byte // for a file without a "#!" line: sh path args...
+	shell     *byte
+	envp      **byte
+	mask      uint64 // signal mask that the command starts with
+	jobs      bool   // a shell watches the launcher: stop it when the command stops
+	wall      syscall.Timespec
+	hasWall   bool
+	children  *byte // path of the guardian's list of children
+	buf       [4096]byte
+	info      [128]byte
+	rusage    syscall.Rusage
+	now       syscall.Timespec
+	end       syscall.Timespec
+	left      syscall.Timespec
+	action    [32]byte
+	poll      unix.PollFd
+}
+
+const (
+	wnohang   = 1
+	wuntraced = 2
+	wcontinue = 8
+	wall      = 0x40000000
+	wnothread = 0x20000000
+
+	sigKill = 9
+	sigChld = 17
+	sigStop = 19
+	sigTerm = 15
+
+	// signalSize is the kernel's sigset size in bytes.
+	signalSize = 8
+)
+
+//go:nosplit
+//go:norace
+func sys(nr, a, b, c uintptr) (uintptr, syscall.Errno) {
+	r, _, e := syscall.RawSyscall6(nr, a, b, c, 0, 0, 0)
+	return r, e
+}
+
+//go:nosplit
+//go:norace
+func sys4(nr, a, b, c, d uintptr) (uintptr, syscall.Errno) {
+	r, _, e := syscall.RawSyscall6(nr, a, b, c, d, 0, 0)
+	return r, e
+}
+
+// watch is the guardian's whole life.
+//
+//go:nosplit
+//go:norace
+func (g *guard) watch() {
+	b := g.board
+	g.resetSignals()
+	if i, e := play(g.setup, g.setupLen, b); i != g.setupLen {
+		g.fail(failedGuardian, i, e)
+	}
+	// The launcher may have died before PR_SET_PDEATHSIG was in force.
+	if g.orphaned() {
+		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	wake(&b.prepared)
+	for load(&b.begun) == 0 {
+		syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&b.begun)), opFutexWait, 0, 0, 0, 0)
+	}
+	if g.outside {
+		// From here on there is a tree to end, so the launcher's death must be
+		// a signal that can be waited for.
+		sys(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigTerm, 0)
+		if g.orphaned() {
+			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+	if g.hasWall {
+		sys(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&g.end)), 0)
+		g.end.Sec += g.wall.Sec
+		g.end.Nsec += g.wall.Nsec
+		if g.end.Nsec >= 1e9 {
+			g.end.Sec++
+			g.end.Nsec -= 1e9
+		}
+	}
+	// CLONE_FILES: the command's seccomp listener appears in the launcher's
+	// table. execve gives the command a table of its own.
+	// CLONE_PIDFD: so does a descriptor to signal the command by.
+	pid, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&b.pidfd)))
+	if e != 0 {
+		g.fail(failedGuardian, 0, e)
+	}
+	if pid == 0 {
+		g.command()
+	}
+	b.command = int32(pid)
+	b.began = 1
+	g.wait(int32(pid))
+}
+
+// orphaned says whether the launcher is gone: a pidfd polls readable when its
+// process has ended.
+//
+//go:nosplit
+//go:norace
+func (g *guard) orphaned() bool {
+	g.poll = unix.PollFd{Fd: g.pidfd, Events: unix.POLLIN}
+	g.left = syscall.Timespec{}
+	n, _ := sys4(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&g.poll)), 1, uintptr(unsafe.Pointer(&g.left)), 0)
+	return n == 1
+}
+
+// resetSignals gives every signal that is not ignored its default action, so
+// that no handler of Go's runtime can run in this process or the command's.
+//
+//go:nosplit
+//go:norace
+func (g *guard) resetSignals() {
+	for n := uintptr(1); n <= 64; n++ {
+		a := uintptr(unsafe.Pointer(&g.action))
+		if _, e := sys4(syscall.SYS_RT_SIGACTION, n, 0, a, signalSize); e != 0 {
+			continue
+		}
+		if h := *(*uintptr)(unsafe.Pointer(&g.action)); h > 1 {
+			for i := range g.action {
+				g.action[i] = 0
+			}
+			sys4(syscall.SYS_RT_SIGACTION, n, a, 0, signalSize)
+		}
+	}
+}
+
+// command confines this process and becomes the command.
+//
+//go:nosplit
+//go:norace
+func (g *guard) command() {
+	i, e := play(g.enter, g.enterLen, g.board)
+	if i == g.enterLen {
+		wake(&g.board.ready)
+		sys4(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&g.mask)), 0, signalSize)
+		_, e = sys(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(g.argv)), uintptr(unsafe.Pointer(g.envp)))
+		if e == syscall.ENOEXEC {
+			// As execvp(3) does.
+			_, e = sys(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(g.shell)), uintptr(unsafe.Pointer(g.shellArgv)), uintptr(unsafe.Pointer(g.envp)))
+		}
+	}
+	g.board.step = uint32(i)
+	g.board.errno = uint32(e)
+	g.board.failed = failedCommand
+	wake(&g.board.ready)
+	for {
+		sys(syscall.SYS_EXIT_GROUP, 125, 0, 0)
+	}
+}
+
+//go:nosplit
+//go:norace
+func (g *guard) fail(who uint32, at int, e syscall.Errno) {
+	b := g.board
+	b.step = uint32(at)
+	b.errno = uint32(e)
+	b.failed = who
+	wake(&b.prepared)
+	wake(&b.ready)
+	wake(&b.done)
+	for {
+		sys(syscall.SYS_EXIT_GROUP, 125, 0, 0)
+	}
+}
+
+// wait reaps the run until the command has ended, then ends what is left.
+//
+//go:nosplit
+//go:norace
+func (g *guard) wait(command int32) {
+	b := g.board
+	set := uint64(1)<<(sigChld-1) | uint64(1)<<(sigTerm-1)
+	for {
+		ended := false
+		for {
+			var status int32
+			pid, e := sys4(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), wnohang|wuntraced|wall, uintptr(unsafe.Pointer(&g.rusage)))
+			if e == syscall.EINTR {
+				continue
+			}
+			if e != 0 || pid == 0 {
+				break
+			}
+			if status&0xff == 0x7f { // stopped
+				if int32(pid) == command && g.outside && g.jobs {
+					sys(syscall.SYS_KILL, uintptr(g.launcher), sigStop, 0)
+				}
+				continue
+			}
+			if int32(pid) == command {
+				b.status = status
+				ended = true
+			}
+		}
+		if ended {
+			break
+		}
+		timeout := uintptr(0)
+		if g.hasWall {
+			sys(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&g.now)), 0)
+			g.left.Sec = g.end.Sec - g.now.Sec
+			g.left.Nsec = g.end.Nsec - g.now.Nsec
+			if g.left.Nsec < 0 {
+				g.left.Sec--
+				g.left.Nsec += 1e9
+			}
+			if g.left.Sec < 0 {
+				b.cause = causeWall
+				break
+			}
+			timeout = uintptr(unsafe.Pointer(&g.left))
+		}
+		sig, _ := sys4(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&g.info)), timeout, signalSize)
+		if sig == sigTerm && g.outside {
+			// The parent-death signal, or somebody's SIGTERM to us.
+			if g.orphaned() {
+				b.cause = causeLauncher
+				break
+			}
+		}
+	}
+	g.sweep(command)
+	if _, e := sys(syscall.SYS_GETRUSAGE, ^uintptr(0), uintptr(unsafe.Pointer(&g.rusage)), 0); e == 0 {
+		b.userMicros = uint64(g.rusage.Utime.Sec)*1e6 + uint64(g.rusage.Utime.Usec)
+		b.systemMicros = uint64(g.rusage.Stime.Sec)*1e6 + uint64(g.rusage.Stime.Usec)
+		b.maxResidentKiB = uint64(g.rusage.Maxrss)
+	}
+	wake(&b.ready)
+	wake(&b.done)
+	for {
+		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+}
+
+// sweep kills and reaps until the guardian has no child left. In a pid
+// namespace one signal reaches everyone. Elsewhere orphans fall to the
+// guardian, their subreaper, as their parents die, and go in the next pass.
+//
+//go:nosplit
+//go:norace
+func (g *guard) sweep(command int32) {
+	for {
+		if g.outside {
+			g.killChildren(command)
+		} else {
+			sys(syscall.SYS_KILL, ^uintptr(0), sigKill, 0)
+		}
+		for {
+			var status int32
+			pid, e := sys4(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), wall, uintptr(unsafe.Pointer(&g.rusage)))
+			if e == syscall.EINTR {
+				continue
+			}
+			if e != 0 { // ECHILD: nobody left
+				return
+			}
+			if int32(pid) == command {
+				g.board.status = status
+			} else {
+				g.board.killed++
+			}
+			// An orphan of the one that died may be ours now.
+			if g.outside {
+				break
+			}
+		}
+	}
+}
+
+// killChildren reads the kernel's list of the guardian's children, decimal
+// numbers with a space after each, and kills them all.
+//
+//go:nosplit
+//go:norace
+func (g *guard) killChildren(command int32) {
+	fd, e := sys4(syscall.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(g.children)), syscall.O_RDONLY, 0)
+	if e != 0 {
+		// No such list in this kernel: at least the command must go.
+		sys(syscall.SYS_KILL, uintptr(command), sigKill, 0)
+		return
+	}
+	pid := 0
+	for {
+		n, e := sys(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&g.buf)), uintptr(len(g.buf)))
+		if e != 0 || n == 0 {
+			break
+		}
+		for i := uintptr(0); i < n; i++ {
+			if c := g.buf[i&4095]; c >= '0' && c <= '9' {
+				pid = pid*10 + int(c-'0')
+			} else if pid > 0 {
+				sys(syscall.SYS_KILL, uintptr(pid), sigKill, 0)
+				pid = 0
+			}
+		}
+	}
+	sys(syscall.SYS_CLOSE, fd, 0, 0)
+}

@@ -1,0 +1,177 @@
+package linux_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"skillrun/linux"
+	"skillrun/profiles"
+)
+
+// profileFor grants the system's programs, and one directory for writing.
+func profileFor(t *testing.T, dir string) *profiles.Profile {
+	t.Helper()
+	h := &profiles.Host{OS: "linux", Home: "/nonexistent", FS: os.DirFS("/"), Env: map[string]string{}}
+	p := &profiles.Profile{Workspace: dir, Process: profiles.Process{Create: true}, Paths: profiles.BaseReads(h)}
+	p.Paths = append(p.Paths, profiles.PathRule{Path: dir, Tree: true, Access: profiles.Read | profiles.Write | profiles.Create})
+	return p
+}
+
+// start runs a shell command line and gives its output and state.
+func start(t *testing.T, f linux.Features, dir, line string) (string, linux.State) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+	p, err := linux.Start(plan, &linux.Command{
+		Path: "/bin/sh", Argv: []string{"sh", "-c", line}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir,
+		Stdio: [3]int{-1, int(w.Fd()), int(w.Fd())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	out := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(r)
+		out <- string(b)
+	}()
+	state, err := p.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return <-out, state
+}
+
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// modes runs f with namespaces where they work, and without.
+func modes(t *testing.T, f func(t *testing.T, features linux.Features)) {
+	features := linux.ProbeDeep()
+	if features.Landlock == 0 || !features.Seccomp {
+		t.Fatalf("this kernel has no Landlock or no seccomp: %+v", features)
+	}
+	if features.Namespaces {
+		t.Run("namespaces", func(t *testing.T) { f(t, features) })
+	}
+	features.Namespaces = false
+	t.Run("none", func(t *testing.T) { f(t, features) })
+}
+
+func TestStart(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		secret := filepath.Join(tempDir(t), "secret")
+		if err := os.WriteFile(secret, []byte("canary"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		line := "echo in; echo new > new; cat new; cat " + secret + "; echo >> " + secret + "; exit 7"
+		// Control: outside, the same line reads and writes the secret.
+		cmd := exec.Command("/bin/sh", "-c", line)
+		cmd.Dir = dir
+		if out, _ := cmd.Output(); !strings.Contains(string(out), "canary") {
+			t.Fatalf("unconfined: %q", out)
+		}
+		os.WriteFile(secret, []byte("canary"), 0o644)
+		out, state := start(t, f, dir, line)
+		if state.Status.ExitStatus() != 7 || !strings.HasPrefix(out, "in\nnew\n") || strings.Contains(out, "canary") {
+			t.Errorf("exit %d, output %q", state.Status.ExitStatus(), out)
+		}
+		if b, _ := os.ReadFile(secret); string(b) != "canary" {
+			t.Errorf("the secret was changed: %q", b)
+		}
+	})
+}
+
+// A daemon does not outlive the run, and what was killed is counted.
+func TestNothingSurvives(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		_, state := start(t, f, dir, "for i in 1 2 3; do (setsid sh -c 'sleep 60 & sleep 60' >/dev/null 2>&1 &); done; sleep 0.1 & wait $!; exit 0")
+		if state.Killed < 3 {
+			t.Errorf("%d processes were ended, want at least the 3 daemons", state.Killed)
+		}
+	})
+}
+
+// The fork has to hold up while the collector runs and on a single processor.
+func TestStartUnderLoad(t *testing.T) {
+	f := linux.Probe()
+	dir := tempDir(t)
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 4 {
+		go func() {
+			var keep [][]byte
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					keep = append(keep, make([]byte, 64<<10))
+					if len(keep) > 64 {
+						keep = nil
+						runtime.Gosched()
+					}
+				}
+			}
+		}()
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	for _, procs := range []int{1, runtime.NumCPU()} {
+		old := runtime.GOMAXPROCS(procs)
+		for range 50 {
+			out, state := start(t, f, dir, "echo ok")
+			if out != "ok\n" || state.Status != 0 {
+				t.Fatalf("with %d processors: status %v, output %q", procs, state.Status, out)
+			}
+		}
+		runtime.GOMAXPROCS(old)
+	}
+}
+
+// What fails in the child before the command runs is told with its step.
+func TestStartErrors(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		script := filepath.Join(dir, "script")
+		if err := os.WriteFile(script, []byte("#!/nonexistent/interpreter\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+		for _, tt := range []struct{ path, dir, want string }{
+			{"/bin/true", "/nonexistent", "cannot enter the working directory: no such file or directory"},
+			{"/nonexistent/program", dir, "cannot execute: no such file or directory"},
+			{script, dir, "cannot execute: permission denied"},
+		} {
+			p, err := linux.Start(plan, &linux.Command{Path: tt.path, Argv: []string{"x"}, Dir: tt.dir, Stdio: [3]int{-1, -1, -1}})
+			if err == nil {
+				if err = p.Begin(); err == nil {
+					_, err = p.Wait()
+				}
+			}
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("start %s in %s: %v, want %s", tt.path, tt.dir, err, tt.want)
+			}
+		}
+	})
+}

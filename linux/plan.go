@@ -1,0 +1,94 @@
+package linux
+
+import (
+	"skillrun/profiles"
+)
+
+// Plan is what the kernel will be told: the result of Compile, plain data that
+// can be printed, compared and applied.
+type Plan struct {
+	// Layers are the Landlock rulesets, applied in order; the command is
+	// under all of them, the supervisor's performers under the first.
+	Layers []Ruleset `json:"layers"`
+	// Filter names the seccomp programs.
+	Filter FilterFeatures `json:"filter"`
+	// Namespaces are created around the run; empty means none.
+	Namespaces Namespaces `json:"namespaces,omitempty"`
+	// Mounts are made in the run's mount namespace, in order.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// KeepCapabilities is the mask of capabilities that stay; all others are
+	// dropped, from the bounding set too.
+	KeepCapabilities uint64 `json:"keep_capabilities,omitempty"`
+	// Rlimits are set before exec.
+	Rlimits []Rlimit `json:"rlimits,omitempty"`
+	// Carved lists denied paths that exist and were cut out of a granted tree.
+	Carved []string `json:"carved,omitempty"`
+	// Receipt says how strongly each clause of the profile is held.
+	Receipt profiles.Receipt `json:"receipt"`
+}
+
+// Ruleset is one Landlock layer. The bit values are the kernel's.
+type Ruleset struct {
+	HandledFS  uint64     `json:"handled_fs"`
+	HandledNet uint64     `json:"handled_net,omitempty"`
+	Scoped     uint64     `json:"scoped,omitempty"`
+	Rules      []LandRule `json:"rules"`
+}
+
+// LandRule allows accesses beneath a path (on the file itself if it is one).
+type LandRule struct {
+	Path   string `json:"path"`
+	Access uint64 `json:"access"`
+	// Late rules are for files that exist only inside the run's mount
+	// namespace, such as its own /proc; they are added there.
+	Late bool `json:"late,omitempty"`
+}
+
+// Rlimit is one resource limit, soft and hard alike.
+type Rlimit struct {
+	Resource int    `json:"resource"`
+	Value    uint64 `json:"value"`
+}
+
+// Namespaces is a set of namespace kinds.
+type Namespaces uint32
+
+// The kinds; the values are the clone flags.
+const (
+	NSMount  Namespaces = 0x00020000
+	NSCgroup Namespaces = 0x02000000
+	NSUTS    Namespaces = 0x04000000
+	NSIPC    Namespaces = 0x08000000
+	NSUser   Namespaces = 0x10000000
+	NSPID    Namespaces = 0x20000000
+	NSNet    Namespaces = 0x40000000
+)
+
+// AllNamespaces is every kind but net, which is dear and made on request only.
+const AllNamespaces = NSMount | NSCgroup | NSUTS | NSIPC | NSUser | NSPID
+
+// Mount is one step of building the run's view of the file system.
+type Mount struct {
+	Kind   MountKind `json:"kind"`
+	Target string    `json:"target"`
+	// Source is the directory to bind, where Kind wants one.
+	Source string `json:"source,omitempty"`
+	// Flags are mount(2) flags.
+	Flags uint64 `json:"flags,omitempty"`
+	// Options are the file system's own.
+	Options string `json:"options,omitempty"`
+}
+
+// MountKind says what a Mount does.
+type MountKind string
+
+// The kinds.
+const (
+	MountTmpfs    MountKind = "tmpfs"     // a fresh, empty file system
+	MountProc     MountKind = "proc"      // a fresh procfs for the pid namespace
+	MountBind     MountKind = "bind"      // Source again at Target
+	MountReadOnly MountKind = "read-only" // Target, a mount point by now, becomes read-only
+	MountNoExec   MountKind = "no-exec"   // Target, a mount point by now, allows no execution
+	MountMaskDir  MountKind = "mask-dir"  // an empty, unreadable directory over Target
+	MountMaskFile MountKind = "mask-file" // an empty, unreadable file over Target
+)

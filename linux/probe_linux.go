@@ -1,0 +1,163 @@
+package linux
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// Probe finds out what this kernel lets this process do. It costs some
+// microseconds: what only a trial in a process of its own can tell (whether
+// namespaces can be made and mounted in) is assumed from cheap signs here, told
+// for certain by [ProbeDeep], and found out by Start itself, which fails with a
+// [StartError] whose step is a namespace one; the caller then compiles again
+// without.
+func Probe() Features {
+	f := Features{UID: os.Geteuid()}
+	if abi, err := ll.LandlockGetABIVersion(); err == nil {
+		f.Landlock = abi
+	}
+	f.Seccomp = actionAvailable(unix.SECCOMP_RET_KILL_PROCESS)
+	f.Notify = f.Seccomp && actionAvailable(unix.SECCOMP_RET_USER_NOTIF)
+	if mode, _ := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); mode != 0 && f.Notify {
+		// Somebody's filter is already here. There is one listener to a chain.
+		f.Notify = tryListener()
+	}
+	f.CloseRange = unix.CloseRange(1<<31, 1<<31, 0) == nil
+	if fd, err := unix.PidfdOpen(os.Getpid(), 0); err == nil {
+		unix.Close(fd)
+		f.Pidfd = true
+	}
+	f.Children = unix.Access("/proc/thread-self/children", unix.R_OK) == nil
+	f.Capabilities = capabilities()
+	f.Namespaces = unix.Access("/proc/self/ns/user", unix.F_OK) == nil
+	f.NetNamespace = f.Namespaces
+	return f
+}
+
+// ProbeDeep tries what Probe assumes, in processes of its own. It is what
+// doctor and "profile" print, and costs some milliseconds.
+func ProbeDeep() Features {
+	f := Probe()
+	f.Namespaces = tryNamespaces(AllNamespaces) == nil
+	f.NetNamespace = f.Namespaces && tryNamespaces(AllNamespaces|NSNet) == nil
+	if f.Notify {
+		f.Notify = tryListener()
+	}
+	for f.Landlock > 0 && !tryLandlock(f.Landlock) {
+		f.Landlock-- // claims more than it takes
+	}
+	return f
+}
+
+func actionAvailable(action uint32) bool {
+	const getActionAvail = 2
+	_, _, e := syscall.Syscall(unix.SYS_SECCOMP, getActionAvail, 0, uintptr(unsafe.Pointer(&action)))
+	return e == 0
+}
+
+func capabilities() uint64 {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&head, &data[0]) != nil {
+		return 0
+	}
+	return uint64(data[0].Effective) | uint64(data[1].Effective)<<32
+}
+
+func tryLandlock(abi int) bool {
+	attr := ll.RulesetAttr{HandledAccessFS: handledFS(abi)}
+	if abi >= 4 {
+		attr.HandledAccessNet = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+	}
+	if abi >= 6 {
+		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	fd, err := ll.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return try(0, []step{
+		stepFor(stagePrivilege, syscall.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1),
+		stepFor(stageLandlock, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd)),
+	}) == nil
+}
+
+// tryListener installs a filter that notifies nothing, with a listener.
+func tryListener() bool {
+	code := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
+	fprog := &unix.SockFprog{Len: 1, Filter: &code[0]}
+	err := try(0, []step{
+		stepFor(stagePrivilege, syscall.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1),
+		stepFor(stageSeccomp, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(fprog))),
+	})
+	runtime.KeepAlive(fprog)
+	return err == nil
+}
+
+// tryNamespaces makes namespaces and mounts in them: Ubuntu lets anyone
+// unshare and then refuses the mount.
+func tryNamespaces(ns Namespaces) error {
+	var keep []any
+	b := &scripter{plan: &Plan{Namespaces: ns}, cmd: &Command{}}
+	steps := append(b.mapIDs(), b.mountSteps([]Mount{
+		{Kind: MountTmpfs, Target: "/proc"},
+		{Kind: MountProc, Target: "/proc"},
+	})...)
+	keep = append(keep, b.keep...)
+	err := try(uintptr(ns), steps)
+	runtime.KeepAlive(keep)
+	return err
+}
+
+// try runs a script in a forked child and gives the error of the step that
+// failed.
+func try(flags uintptr, script []step) error {
+	b, err := newBoard()
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pid, errno := forkTry(flags, unsafe.SliceData(script), len(script), b)
+	runtime.KeepAlive(script)
+	if errno != 0 {
+		return errno
+	}
+	for {
+		_, err := syscall.Wait4(pid, nil, wall, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if b.done == 0 {
+		return syscall.Errno(b.errno)
+	}
+	return nil
+}
+
+//go:noinline
+//go:norace
+func forkTry(flags uintptr, script *step, n int, b *board) (int, syscall.Errno) {
+	beforeFork()
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|sigChld, 0, 0, 0, 0, 0)
+	if pid == 0 && errno == 0 {
+		i, e := play(script, n, b)
+		if i == n {
+			b.done = 1
+		} else {
+			b.errno = uint32(e)
+		}
+		for {
+			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+	afterFork()
+	return int(pid), errno
+}

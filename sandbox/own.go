@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// own is a run's own directory, with its HOME and TMPDIR in it. It is removed
+// at the end; what a killed run left is removed by the next one.
+type own struct {
+	dir  string
+	lock *os.File
+}
+
+func (o *own) home() string { return filepath.Join(o.dir, "home") }
+func (o *own) temp() string { return filepath.Join(o.dir, "tmp") }
+
+// tempRoots are tried in order. The environment is not asked: a project can
+// set TMPDIR.
+var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
+
+// newOwn makes a run's own directory below a directory of the user's in one of
+// the roots, short enough for unix socket names in it.
+func newOwn() (*own, error) {
+	var errs []error
+	for _, root := range tempRoots {
+		parent := filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
+		if err := ownParent(parent); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sweep(parent)
+		// Another run's sweep may take a directory before it is locked.
+		for try := 0; ; try++ {
+			o, err := newOwnIn(parent)
+			if err == nil {
+				return o, nil
+			}
+			if try == 3 {
+				errs = append(errs, err)
+				break
+			}
+		}
+	}
+	return nil, fmt.Errorf("make the run's own directory: %w", errors.Join(errs...))
+}
+
+// ownParent makes or checks the directory of all runs of this user. In a
+// directory that anyone may write, somebody else may have been first.
+func ownParent(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s: not a directory of yours alone", dir)
+	}
+	return nil
+}
+
+func newOwnIn(parent string) (*own, error) {
+	var id [6]byte
+	rand.Read(id[:])
+	o := &own{dir: filepath.Join(parent, hex.EncodeToString(id[:]))}
+	if err := os.Mkdir(o.dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.Open(o.dir)
+	if err == nil {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		o.lock = lock
+	}
+	for _, d := range [...]string{o.home(), o.temp()} {
+		if err == nil {
+			err = os.Mkdir(d, 0o700)
+		}
+	}
+	if err != nil {
+		o.remove()
+		return nil, err
+	}
+	return o, nil
+}
+
+// remove takes everything away. The run is over, so nobody races; RemoveAll
+// follows no links. Directories without write permission are given it first.
+func (o *own) remove() error {
+	err := os.RemoveAll(o.dir)
+	if err != nil {
+		filepath.WalkDir(o.dir, func(p string, d os.DirEntry, err error) error {
+			if d != nil && d.IsDir() {
+				os.Chmod(p, 0o700)
+			}
+			return nil
+		})
+		err = os.RemoveAll(o.dir)
+	}
+	if o.lock != nil {
+		o.lock.Close()
+	}
+	return err
+}
+
+// sweep removes directories whose run is gone: their lock is free. The lock is
+// held by launcher and guardian, so a run that still ends is left alone.
+func sweep(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		o := own{dir: filepath.Join(parent, e.Name())}
+		f, err := os.OpenFile(o.dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+		if err != nil {
+			continue
+		}
+		o.lock = f
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			f.Close()
+			continue
+		}
+		o.remove()
+	}
+}

@@ -1,0 +1,165 @@
+// Package sandbox runs a command under a Profile: it picks the back end of this
+// operating system, refuses what cannot be enforced, cleans the environment,
+// supervises, times out, and leaves nothing behind.
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"skillrun/profiles"
+)
+
+// Mode says whether a mechanism is used.
+type Mode uint8
+
+// The modes.
+const (
+	// Auto uses it where it works.
+	Auto Mode = iota
+	// Off never uses it.
+	Off
+	// On fails where it does not work.
+	On
+)
+
+// Spec is one run.
+type Spec struct {
+	Profile *profiles.Profile
+	// Path is the executable, Argv its arguments with the program's name
+	// first.
+	Path string
+	Argv []string
+	// Dir is the working directory.
+	Dir string
+	// Environ is the caller's environment, of which the profile passes some.
+	Environ []string
+	// Stdin, Stdout and Stderr are the command's; nil leaves one closed.
+	Stdin, Stdout, Stderr *os.File
+	// Namespaces says whether the run gets its own.
+	Namespaces Mode
+	// Observe reports file opens and connects that were refused.
+	Observe bool
+	// Strict makes a gap of every clause below kernel strength.
+	Strict bool
+	// AllowGaps names the clauses that may be gaps.
+	AllowGaps []string
+	// Started is called when everything is ready and before the command runs.
+	// If it fails, the command does not run.
+	Started func(Started) error
+	// Refused is called for each refusal seen, from any goroutine.
+	Refused func(Refusal)
+	// Signals are forwarded to the command; see [Forward].
+	Signals <-chan os.Signal
+}
+
+// Started is what is known before a command runs.
+type Started struct {
+	Receipt profiles.Receipt
+	Home    string
+	Temp    string
+}
+
+// Refusal is something that the run tried and did not get.
+type Refusal struct {
+	Time time.Time
+	// Access and Path for files; Path alone, "host:port" or a socket's name,
+	// for connections.
+	Access profiles.Access
+	Path   string
+	Host   string
+	Port   uint16
+	Socket bool
+	// Verdict names the rule that refused, if one did.
+	Verdict profiles.Verdict
+	// What is the system call, for the record.
+	What string
+	PID  int
+}
+
+// Result is how a run ended.
+type Result struct {
+	Status   syscall.WaitStatus
+	TimedOut bool
+	// Limit names the limit that ended the run, or "".
+	Limit string
+	// Killed counts processes that were still alive when the command ended.
+	Killed       int
+	User, System time.Duration
+	MaxResident  int64 // bytes
+	Receipt      profiles.Receipt
+}
+
+// A GapError says that a profile cannot be enforced here.
+type GapError struct{ Gaps []profiles.Clause }
+
+func (e *GapError) Error() string {
+	var b strings.Builder
+	b.WriteString("cannot enforce the profile here:")
+	for i, g := range e.Gaps {
+		if i > 0 {
+			b.WriteByte(';')
+		}
+		fmt.Fprintf(&b, " %s is %s", g.Name, g.Strength)
+		if g.Note != "" {
+			b.WriteString(" (" + g.Note + ")")
+		}
+	}
+	return b.String()
+}
+
+// Hint names the flags that accept the gaps.
+func (e *GapError) Hint() string {
+	var b strings.Builder
+	b.WriteString("to run all the same, without what is named:")
+	for _, g := range e.Gaps {
+		b.WriteString(" --allow-gap " + g.Name)
+	}
+	return b.String()
+}
+
+// Word is what was tried: "read", "connect".
+func (r *Refusal) Word() string {
+	switch {
+	case r.Socket || r.Host != "":
+		return "connect"
+	case r.Access != 0:
+		return r.Access.Word()
+	}
+	return r.What
+}
+
+// Target is what it was tried on.
+func (r *Refusal) Target() string {
+	if r.Host != "" {
+		host := r.Host
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+		return host + ":" + strconv.Itoa(int(r.Port))
+	}
+	return r.Path
+}
+
+// Grant is the --grant that would allow it, "" if none would.
+func (r *Refusal) Grant() string {
+	switch {
+	case r.Host != "":
+		return "network.client:" + r.Target()
+	case r.Socket:
+		return "unix:" + r.Path
+	case r.Access&profiles.Delete != 0:
+		return "filesystem.delete:" + r.Path
+	case r.Access&(profiles.Write|profiles.Create) != 0:
+		return "filesystem.write:" + r.Path
+	case r.Access&profiles.Execute != 0:
+		return "source_code.execute:" + r.Path
+	case r.Access&profiles.Read != 0:
+		return "filesystem.read:" + r.Path
+	}
+	return ""
+}

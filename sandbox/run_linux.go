@@ -1,0 +1,148 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/linux"
+)
+
+// Run runs the command of spec to its end. An error means that the command did
+// not run, or that nothing is known of how it ended.
+func Run(spec *Spec) (Result, error) {
+	features := linux.Probe()
+	if spec.Namespaces == Off {
+		features.Namespaces = false
+	}
+	r, err := run(spec, features)
+	var start *linux.StartError
+	if features.Namespaces && spec.Namespaces == Auto && errors.As(err, &start) && start.Namespace {
+		// It looked as if namespaces could be made; they cannot.
+		features.Namespaces = false
+		r, err = run(spec, features)
+	}
+	return r, err
+}
+
+func run(spec *Spec, features linux.Features) (Result, error) {
+	own, err := newOwn()
+	if err != nil {
+		return Result{}, err
+	}
+	defer own.remove()
+	plan := linux.Compile(spec.Profile, features, linux.Facts{
+		FS:         os.DirFS("/"),
+		Own:        []string{own.home(), own.temp()},
+		Namespaces: features.Namespaces,
+		Observe:    spec.Observe,
+		Foreign:    foreign(spec.Profile.Workspace),
+	})
+	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
+		return Result{}, &GapError{gaps}
+	}
+	cmd := &linux.Command{
+		Path: spec.Path,
+		Argv: spec.Argv,
+		Env:  Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp()),
+		Dir:  spec.Dir,
+		Stdio: [3]int{
+			descriptor(spec.Stdin), descriptor(spec.Stdout), descriptor(spec.Stderr),
+		},
+		Wall: spec.Profile.Limits.Wall,
+		Jobs: jobControl(),
+	}
+	p, err := linux.Start(plan, cmd)
+	if err != nil {
+		return Result{}, err
+	}
+	if plan.Namespaces != 0 {
+		if err := p.Ready(); err != nil {
+			p.Wait()
+			return Result{}, err
+		}
+	}
+	if spec.Started != nil {
+		if err := spec.Started(Started{plan.Receipt, own.home(), own.temp()}); err != nil {
+			p.Abort()
+			return Result{}, err
+		}
+	}
+	if err := p.Begin(); err != nil {
+		p.Wait()
+		return Result{}, err
+	}
+	stop := forward(spec.Signals, p.Signal)
+	state, err := p.Wait()
+	stop()
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{
+		Status:      state.Status,
+		TimedOut:    state.TimedOut,
+		Killed:      state.Killed,
+		User:        state.User,
+		System:      state.System,
+		MaxResident: state.MaxResident,
+		Receipt:     plan.Receipt,
+	}, nil
+}
+
+func descriptor(f *os.File) int {
+	if f == nil {
+		return -1
+	}
+	return int(f.Fd())
+}
+
+// foreign says whether root runs in somebody else's workspace.
+func foreign(workspace string) bool {
+	var st unix.Stat_t
+	return os.Geteuid() == 0 && workspace != "" && unix.Stat(workspace, &st) == nil && st.Uid != 0
+}
+
+// jobControl says whether a shell with job control started this process: then
+// its process group is not the session's, and it can be stopped and continued.
+func jobControl() bool {
+	sid, err := unix.Getsid(0)
+	return err == nil && sid != unix.Getpgrp() && os.Getpid() != 1
+}
+
+// forward passes signals on to the command until stop is called. What a
+// terminal sends goes to its whole foreground group, so the command has it
+// already.
+func forward(signals <-chan os.Signal, send func(syscall.Signal) error) (stop func()) {
+	if signals == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				n, ok := s.(syscall.Signal)
+				if !ok || (n == syscall.SIGINT || n == syscall.SIGQUIT) && foreground() {
+					continue
+				}
+				send(n)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// foreground says whether this process is in its terminal's foreground group.
+func foreground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	pgrp, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && pgrp == unix.Getpgrp()
+}

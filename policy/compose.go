@@ -104,12 +104,7 @@ func Compose(in Input) (*Set, []Finding, error) {
 	var findings []Finding
 
 	docs := slices.Clone(in.Documents)
-	slices.SortStableFunc(docs, func(a, b *Document) int {
-		if a.Form != b.Form {
-			return int(a.Form) - int(b.Form)
-		}
-		return precedence(a.File) - precedence(b.File)
-	})
+	sortDocuments(docs)
 	var pool []Entry
 	switch {
 	case len(docs) > 0:
@@ -146,10 +141,8 @@ func Compose(in Input) (*Set, []Finding, error) {
 	})
 	var floors []Entry
 	for _, d := range in.Floors {
-		for i := range d.Entries {
-			if d.Entries[i].Effect != Deny {
-				return nil, nil, errorAt(d.Entries[i].Pos, "a floor can only deny")
-			}
+		if err := onlyDeny(d.Entries); err != nil {
+			return nil, nil, err
 		}
 		floors = append(floors, d.Entries...)
 	}

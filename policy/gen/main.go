@@ -1,5 +1,5 @@
-// Command gen writes policy/presets_gen.go from policy/presets.toml, so that a
-// launch reads no TOML. Run it with `go generate ./policy`.
+// Command gen writes policy/presets_gen.go and policy/schema, so that a
+// launch reads no TOML and the schemas follow the taxonomy. Run it with `go generate ./policy`.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	schemas()
 	log.SetFlags(0)
 	data, err := os.ReadFile("presets.toml")
 	if err != nil {

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Lint says what is wrong or unwise in the manifests of a skill whose directory
+// has this name. files are those of its top level; others are passed over. The
+// worst, with which the skill would not run, come first.
+func Lint(dir string, files []File) []Finding {
+	var faults, notes []Finding
+	var docs []*Document
+	header := false
+	for _, f := range files {
+		_, own, found, err := Manifests([]File{f})
+		if err != nil {
+			e := err.(*Error)
+			faults = append(faults, Finding{e.Pos, e.What})
+		}
+		notes = append(notes, found...)
+		docs = append(docs, own...)
+		if f.Name == "SKILL.md" || f.Name == "skill.md" {
+			if header {
+				notes = append(notes, Finding{Pos{File: f.Name}, "both SKILL.md and skill.md are there: neither header gives rights"})
+			}
+			header = true
+			skill, _ := ParseHeader(f.Name, f.Data)
+			notes = append(notes, lintHeader(f.Name, dir, &skill)...)
+		}
+	}
+	if !header {
+		notes = append(notes, Finding{Pos{File: dir}, "there is no SKILL.md"})
+	}
+	if len(docs) > 1 {
+		if _, found, err := Compose(Input{Documents: docs, Tier: Approved}); err == nil {
+			notes = append(notes, found...)
+		}
+	}
+	for _, d := range docs {
+		for i := range d.Entries {
+			notes = append(notes, lintEntry(&d.Entries[i])...)
+		}
+	}
+	return append(faults, notes...)
+}
+
+// lintHeader checks the rules of the Agent Skills specification that agents
+// rely on.
+func lintHeader(file, dir string, s *Skill) []Finding {
+	var found []Finding
+	say := func(format string, args ...any) {
+		found = append(found, Finding{Pos{File: file, Line: 1, Column: 1}, fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case s.Name == "":
+		say("the header has no name")
+	case !skillName(s.Name):
+		say("name %q: 1 to 64 lower-case letters, digits and single hyphens", s.Name)
+	case s.Name != path.Base(dir):
+		say("name %q is not that of the directory, %q", s.Name, path.Base(dir))
+	}
+	switch {
+	case s.Description == "":
+		say("the header has no description")
+	case len(s.Description) > 1024:
+		say("the description is longer than 1024 characters")
+	}
+	return found
+}
+
+func skillName(s string) bool {
+	for _, r := range s {
+		if r != '-' && !unicode.IsDigit(r) && !(unicode.IsLetter(r) && unicode.ToLower(r) == r) {
+			return false
+		}
+	}
+	return len(s) <= 64 && !strings.HasPrefix(s, "-") && !strings.HasSuffix(s, "-") && !strings.Contains(s, "--")
+}
+
+func lintEntry(e *Entry) []Finding {
+	var found []Finding
+	say := func(format string, args ...any) {
+		found = append(found, Finding{e.Pos, fmt.Sprintf(format, args...)})
+	}
+	c := Lookup(e.Capability)
+	switch {
+	case c == nil && e.Effect != Deny:
+		say("%s names %d capabilities: name those that the skill needs", e.Capability, len(Expand(e.Capability)))
+	case c == nil || e.Effect == Deny:
+	case networked(c) && !e.Constraints.Scoped:
+		say("%s names no hosts: the user is asked for any public address, unless the skill's files name some", c.Name)
+	case c.Group == "Secrets" && !e.Constraints.Scoped:
+		say("%s has no resource_scope: it grants nothing", c.Name)
+	case (c.means == readFiles) && !e.Constraints.Scoped && e.Constraints.WorkspaceOnly != Yes:
+		say("filesystem.read without workspace_only or resource_scope is everything but credentials")
+	case c.means == containerSocket || c.means == displaySocket:
+		say("%s needs the user's grant of the socket by name", c.Name)
+	}
+	if e.Constraints.Scoped && len(e.Constraints.Scope) == 0 {
+		say("an empty resource_scope grants nothing")
+	}
+	for _, p := range e.Constraints.DeniedCommands {
+		found = append(found, Finding{p.Pos, "no kernel matches child processes against denied_command_patterns: the run is refused unless the user allows that gap"})
+	}
+	return found
+}

@@ -24,6 +24,7 @@ import (
 type Permission struct {
 	Capability string   `json:"capability"`
 	Scope      []string `json:"scope,omitempty"` // sorted; empty is the capability's own default
+	Terms      string   `json:"terms,omitempty"` // the other constraints, as policy words them
 }
 
 // Approval is what a user allowed one version of one skill.
@@ -207,7 +208,7 @@ func (p *Approvals) Put(a Approval, entries []Entry) error {
 	a.Allowed = slices.Clone(a.Allowed)
 	for i := range a.Allowed {
 		a.Allowed[i].Scope = slices.Sorted(slices.Values(a.Allowed[i].Scope))
-		for _, s := range append(a.Allowed[i].Scope, a.Allowed[i].Capability) {
+		for _, s := range append(a.Allowed[i].Scope, a.Allowed[i].Capability, a.Allowed[i].Terms) {
 			if !utf8.ValidString(s) {
 				return fmt.Errorf("approval of %q: %q is not UTF-8", a.Skill, s)
 			}

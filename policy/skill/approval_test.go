@@ -33,7 +33,7 @@ func approved(t *testing.T) (s *skill.Skill, state, record, tree string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "odd\n\xff")
 	write(t, dir, sampleTree)
-	s, err := skill.Open(dir, manifests)
+	s, err := skill.Open(dir)
 	check(t, err)
 	entries, err := skill.Tree(t.Context(), s.Dir, nil, now)
 	check(t, err)

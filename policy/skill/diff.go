@@ -3,8 +3,9 @@ package skill
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"skillrun/policy"
 )
 
 // Diff is what changed between an approved version and another, for the prompt
@@ -14,6 +15,7 @@ type Diff struct {
 	Removed                           []Permission
 	Wider                             []Permission // with the scopes that were not there; no scope: unbounded now
 	Narrower                          []Permission // with the scopes that are gone
+	Altered                           []Permission // with other terms now
 	NewFiles, GoneFiles, ChangedFiles []string     // sorted
 }
 
@@ -22,28 +24,34 @@ type Diff struct {
 func Compare(old, now []Permission, oldTree, nowTree []Entry) Diff {
 	var d Diff
 	before, after := scopes(old), scopes(now)
+	wasTerms, isTerms := terms(old), terms(now)
 	for _, c := range sortedKeys(after) {
 		was, had := before[c]
 		is := after[c]
 		switch {
 		case !had:
-			d.Added = append(d.Added, Permission{c, is})
+			d.Added = append(d.Added, Permission{Capability: c, Scope: is})
 		case len(is) == 0 && len(was) > 0:
 			d.Wider = append(d.Wider, Permission{Capability: c})
 		case len(was) == 0 && len(is) > 0:
 			d.Narrower = append(d.Narrower, Permission{Capability: c})
 		default:
 			if more := without(is, was); len(more) > 0 {
-				d.Wider = append(d.Wider, Permission{c, more})
+				d.Wider = append(d.Wider, Permission{Capability: c, Scope: more})
 			}
 			if less := without(was, is); len(less) > 0 {
-				d.Narrower = append(d.Narrower, Permission{c, less})
+				d.Narrower = append(d.Narrower, Permission{Capability: c, Scope: less})
 			}
+		}
+	}
+	for _, c := range sortedKeys(isTerms) {
+		if t, had := wasTerms[c]; had && t != isTerms[c] {
+			d.Altered = append(d.Altered, Permission{Capability: c, Terms: isTerms[c]})
 		}
 	}
 	for _, c := range sortedKeys(before) {
 		if _, has := after[c]; !has {
-			d.Removed = append(d.Removed, Permission{c, before[c]})
+			d.Removed = append(d.Removed, Permission{Capability: c, Scope: before[c]})
 		}
 	}
 	was := map[string]Entry{}
@@ -73,8 +81,8 @@ func Compare(old, now []Permission, oldTree, nowTree []Entry) Diff {
 }
 
 // Escalates says whether the new version asks for anything that the old one
-// did not have.
-func (d *Diff) Escalates() bool { return len(d.Added)+len(d.Wider) > 0 }
+// did not have. Other terms count: which of two is wider is not always clear.
+func (d *Diff) Escalates() bool { return len(d.Added)+len(d.Wider)+len(d.Altered) > 0 }
 
 // Empty says whether nothing changed.
 func (d *Diff) Empty() bool {
@@ -100,6 +108,13 @@ func (d *Diff) Lines(max int) []string {
 			}
 			out = append(out, line)
 		}
+	}
+	for _, p := range d.Altered {
+		line := "~ " + show(p.Capability) + " without terms"
+		if p.Terms != "" {
+			line = "~ " + show(p.Capability) + " " + policy.Escape(p.Terms)
+		}
+		out = append(out, line)
 	}
 	for _, g := range []struct {
 		word  string
@@ -151,11 +166,46 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// show quotes what is not plain.
-func show(s string) string {
-	q := strconv.Quote(s)
-	if q == `"`+s+`"` && !strings.ContainsAny(s, " ,") {
-		return s
+// terms gives the terms of each capability, one text whatever their order.
+func terms(list []Permission) map[string]string {
+	all := map[string][]string{}
+	for _, p := range list {
+		all[p.Capability] = append(all[p.Capability], p.Terms)
 	}
-	return q
+	m := map[string]string{}
+	for c, l := range all {
+		slices.Sort(l)
+		m[c] = strings.Join(slices.Compact(l), "; ")
+	}
+	return m
+}
+
+// show makes one word of a text.
+func show(s string) string {
+	e := policy.Escape(s)
+	if e == "" || strings.ContainsAny(e, ` ,"`) {
+		return `"` + strings.ReplaceAll(e, `"`, `\"`) + `"`
+	}
+	return e
+}
+
+// Permissions gives what composed entries allow, in the form that approvals
+// keep. Denials and empty scopes allow nothing and are left out.
+func Permissions(entries []policy.Entry) []Permission {
+	var list []Permission
+	for _, e := range entries {
+		if e.Effect == policy.Deny || e.Constraints.Scoped && len(e.Constraints.Scope) == 0 {
+			continue
+		}
+		p := Permission{Capability: e.Capability}
+		for _, s := range e.Constraints.Scope {
+			p.Scope = append(p.Scope, s.Value)
+		}
+		slices.Sort(p.Scope)
+		// The key of the entry without its scope is its terms.
+		e.Constraints.Scoped, e.Constraints.Scope = false, nil
+		p.Terms = strings.TrimSpace(strings.TrimPrefix(e.Key(), e.Capability))
+		list = append(list, p)
+	}
+	return list
 }

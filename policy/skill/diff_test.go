@@ -15,17 +15,18 @@ func TestCompare(t *testing.T) {
 		return skill.Entry{Path: path, Kind: skill.Plain, SHA256: [32]byte{sum}}
 	}
 	d := skill.Compare(
-		[]skill.Permission{{"commit.read", nil}, {"filesystem.read", []string{"/a"}}, {"filesystem.write", nil}, {"web.fetch", []string{"a.example", "b.example"}}},
-		[]skill.Permission{{"filesystem.read", nil}, {"filesystem.write", []string{"/w"}}, {"web.fetch", []string{"c.example"}}, {"web.fetch", []string{"a.example"}}, {"web.post", []string{"x\n+ root", "y"}}},
+		[]skill.Permission{{Capability: "commit.read"}, {Capability: "filesystem.read", Scope: []string{"/a"}}, {Capability: "filesystem.write", Terms: "workspace_only"}, {Capability: "web.fetch", Scope: []string{"a.example", "b.example"}}},
+		[]skill.Permission{{Capability: "filesystem.read", Scope: nil}, {Capability: "filesystem.write", Scope: []string{"/w"}}, {Capability: "web.fetch", Scope: []string{"c.example"}}, {Capability: "web.fetch", Scope: []string{"a.example"}}, {Capability: "web.post", Scope: []string{"x\n+ root", "y, z"}}},
 		[]skill.Entry{file("same", 1), file("edited", 1), file("gone", 1), file("dir", 1)},
 		[]skill.Entry{file("same", 1), file("edited", 2), file("new\x1b[2J", 1), file("new2", 1), file("new3", 1), {Path: "dir", Kind: skill.Dir}, {Path: "dir2", Kind: skill.Dir}})
-	want := `+ web.post: "x\n+ root", y
+	want := `+ web.post: "x\n+ root", "y, z"
 + filesystem.read without a scope
 + web.fetch: c.example
 - commit.read
 - filesystem.write without a scope
 - web.fetch: b.example
-  new "new\x1b[2J"
+~ filesystem.write without terms
+  new new\x1b[2J
   new new2
   and 1 more new files
   changed edited

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/policy"
 )
 
 // Scope is whose directory a skill lies in.
@@ -218,41 +220,26 @@ func (s *searcher) dir(dir string, depth int) {
 	}
 }
 
-// Tier is how far a skill is trusted.
-type Tier uint8
-
-// The tiers, least trusted first.
-const (
-	Isolated Tier = iota
-	Untrusted
-	Approved
-	BuiltIn
-)
-
-func (t Tier) String() string {
-	return [...]string{"isolated", "untrusted", "approved", "builtin"}[t]
-}
-
 // Trust says how far the skill in a resolved directory is trusted, and why in
 // one line. It follows from where the skill lies, who can write there, and from
 // an approval (nil for none) that holds for this version (see [Approval.Holds]).
 // What the skill says of itself has no part in it.
-func (p Places) Trust(dir string, a *Approval) (Tier, string) {
+func (p Places) Trust(dir string, a *Approval) (policy.Tier, string) {
 	where := p.Locate(dir)
 	owner, safe := ownership(dir)
 	switch {
 	case where.Scope == System && safe && owner == 0:
-		return BuiltIn, "installed for the whole machine"
+		return policy.BuiltIn, "installed for the whole machine"
 	case a != nil && a.Promoted:
-		return Approved, "approved by " + a.By + " on " + a.Made.UTC().Format("2006-01-02")
+		return policy.Approved, "approved by " + a.By + " on " + a.Made.UTC().Format("2006-01-02")
 	case where.Scope == User && !safe:
-		return Untrusted, "in the user's skills, but others can write there"
+		return policy.Untrusted, "in the user's skills, but others can write there"
 	case where.Scope == User && (owner == os.Geteuid() || owner == 0):
-		return Approved, "in the user's own skills"
+		return policy.Approved, "in the user's own skills"
 	case where.Scope == Project:
-		return Untrusted, "part of the project"
+		return policy.Untrusted, "part of the project"
 	}
-	return Untrusted, "not in a directory of installed skills"
+	return policy.Untrusted, "not in a directory of installed skills"
 }
 
 // ownership gives the owner of a directory and whether nobody else can write

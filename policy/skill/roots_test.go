@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"skillrun/policy"
 	"skillrun/policy/skill"
 )
 
@@ -88,17 +89,17 @@ func TestTrust(t *testing.T) {
 	for _, tt := range []struct {
 		dir      string
 		approval *skill.Approval
-		want     skill.Tier
+		want     policy.Tier
 	}{
-		{"/home/.claude/skills/one", nil, skill.Approved},
-		{"/home/.agents/skills/three", nil, skill.Approved},
-		{"/home/elsewhere", nil, skill.Untrusted},
-		{"/home/elsewhere", &skill.Approval{By: "u", Made: made}, skill.Untrusted}, // accepted entries do not promote
-		{"/home/elsewhere", record, skill.Approved},
-		{"/proj/.claude/skills/six", nil, skill.Untrusted},
-		{"/proj/.claude/skills/six", record, skill.Approved},
-		{"/proj/skills/four", nil, skill.Untrusted},
-		{"/other/.claude/skills/nine", nil, skill.Untrusted},
+		{"/home/.claude/skills/one", nil, policy.Approved},
+		{"/home/.agents/skills/three", nil, policy.Approved},
+		{"/home/elsewhere", nil, policy.Untrusted},
+		{"/home/elsewhere", &skill.Approval{By: "u", Made: made}, policy.Untrusted}, // accepted entries do not promote
+		{"/home/elsewhere", record, policy.Approved},
+		{"/proj/.claude/skills/six", nil, policy.Untrusted},
+		{"/proj/.claude/skills/six", record, policy.Approved},
+		{"/proj/skills/four", nil, policy.Untrusted},
+		{"/other/.claude/skills/nine", nil, policy.Untrusted},
 	} {
 		if got, why := p.Trust(top+tt.dir, tt.approval); got != tt.want || why == "" {
 			t.Errorf("%s: %s (%s), want %s", tt.dir, got, why, tt.want)
@@ -106,24 +107,24 @@ func TestTrust(t *testing.T) {
 	}
 	// A home that is itself the project is the project's.
 	inside := skill.Places{Home: top + "/home", Project: top}
-	if got, _ := inside.Trust(top+"/home/.claude/skills/one", nil); got != skill.Untrusted {
+	if got, _ := inside.Trust(top+"/home/.claude/skills/one", nil); got != policy.Untrusted {
 		t.Errorf("within the project: %s", got)
 	}
 	// A settings directory that is a link to a repository is still the user's.
 	check(t, os.Rename(top+"/home/.claude", top+"/dotfiles"))
 	check(t, os.Symlink(top+"/dotfiles", top+"/home/.claude"))
-	if got, why := p.Trust(top+"/dotfiles/skills/one", nil); got != skill.Approved {
+	if got, why := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Approved {
 		t.Errorf("through a link: %s, %s", got, why)
 	}
 	// Where others can write, the place says nothing.
 	check(t, os.Chmod(top+"/dotfiles/skills/one", 0o757))
-	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != skill.Untrusted {
+	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
 		t.Errorf("others can write: %s", got)
 	}
 	if os.Geteuid() == 0 {
 		check(t, os.Chmod(top+"/dotfiles/skills/one", 0o755))
 		check(t, os.Lchown(top+"/dotfiles/skills/one", 12345, 12345))
-		if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != skill.Untrusted {
+		if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
 			t.Errorf("foreign: %s", got)
 		}
 	}

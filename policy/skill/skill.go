@@ -15,9 +15,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/policy"
 )
 
 // MaxManifest is the size, in bytes, above which a manifest or SKILL.md is
@@ -32,8 +33,12 @@ type Skill struct {
 	// Name is for display: what SKILL.md says, else the directory's name.
 	// Version may be "".
 	Name, Version string
-	// Files are SKILL.md and the manifests that are there, in the order
-	// that Open was asked for.
+	// Says is what the header says; its rights are among Documents.
+	Says policy.Skill
+	// Findings are faults that stop nothing: a header that gives no rights.
+	Findings []policy.Finding
+	// Files are the manifests and SKILL.md, as far as they are there, the
+	// strongest first.
 	Files []File
 	// Manifest is the digest over Files; see [Skill.File].
 	Manifest [32]byte
@@ -48,12 +53,12 @@ type File struct {
 // headerNames are the files with a header, preferred first.
 var headerNames = [...]string{"SKILL.md", "skill.md"}
 
-// Open reads the skill in dir: the manifests by the names given (without
-// slashes, strongest first) and SKILL.md or skill.md. It fails if the directory
-// or one of those files is there and cannot be read, is no regular file, leads
-// out of the skill, or is larger than MaxManifest. A skill without any of them
-// is a skill.
-func Open(dir string, manifests []string) (*Skill, error) {
+// Open reads the skill in dir: its manifests and SKILL.md or skill.md. It fails
+// if the directory or one of those files is there and cannot be read, is no
+// regular file, leads out of the skill, or is larger than MaxManifest. A skill
+// without any of them is a skill. What the manifests say is for
+// [Skill.Documents].
+func Open(dir string) (*Skill, error) {
 	s := &Skill{Given: dir}
 	fail := func(err error) (*Skill, error) { return nil, fmt.Errorf("skill %q: %w", dir, err) }
 	abs, err := filepath.Abs(dir)
@@ -84,7 +89,7 @@ func Open(dir string, manifests []string) (*Skill, error) {
 	if err != nil {
 		return fail(bare(err))
 	}
-	for _, name := range slices.Concat(manifests, headerNames[:]) {
+	for _, name := range slices.Concat(policy.ManifestNames(), headerNames[:]) {
 		// By the listing: a file system that ignores case has no second
 		// file where both SKILL.md and skill.md are looked up.
 		if !slices.Contains(names, name) {
@@ -97,19 +102,56 @@ func Open(dir string, manifests []string) (*Skill, error) {
 		s.Files = append(s.Files, File{name, data})
 	}
 	s.Manifest = digestFiles(s.Files)
-	for _, name := range headerNames {
-		if f := s.File(name); f != nil && s.Name == "" {
-			s.Name, s.Version = describe(f.Data)
-		}
-	}
+	s.header()
 	if s.Name == "" {
 		s.Name = filepath.Base(s.Dir)
 	}
 	return s, nil
 }
 
-// File gives one of Files, nil if the skill has none of that name. That both
-// SKILL.md and skill.md are there is for the caller to judge.
+// header reads the header. With two files that may hold one, agents differ in
+// which they take: neither gives rights.
+func (s *Skill) header() {
+	first, second := s.File(headerNames[0]), s.File(headerNames[1])
+	if first == nil {
+		first = second
+	}
+	if first == nil {
+		return
+	}
+	s.Says, s.Findings = policy.ParseHeader(s.path(first.Name), first.Data)
+	if first != second && second != nil {
+		s.Says.Document = nil
+		s.Findings = append(s.Findings, policy.Finding{Pos: policy.Pos{File: s.path(second.Name)}, What: "both SKILL.md and skill.md are there: the header gives no rights"})
+	}
+	s.Name, s.Version = s.Says.Name, s.Says.Version
+}
+
+// path is what messages and Origins call a file of the skill.
+func (s *Skill) path(name string) string { return filepath.Join(s.Given, name) }
+
+// Documents parses the manifests, the strongest first and the header last. Any
+// fault in a manifest is a [*policy.Error] with its place: run nothing on it.
+// None at all means that the skill declares nothing.
+func (s *Skill) Documents() ([]*policy.Document, error) {
+	var docs []*policy.Document
+	for _, f := range s.Files {
+		if slices.Contains(headerNames[:], f.Name) {
+			continue
+		}
+		d, err := policy.ParseManifest(s.path(f.Name), f.Data)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	if s.Says.Document != nil {
+		docs = append(docs, s.Says.Document)
+	}
+	return docs, nil
+}
+
+// File gives one of Files, nil if the skill has none of that name.
 func (s *Skill) File(name string) *File {
 	for i := range s.Files {
 		if s.Files[i].Name == name {
@@ -168,43 +210,4 @@ func bare(err error) error {
 		return p.Err
 	}
 	return err
-}
-
-// describe takes name and version from the header of SKILL.md, for display
-// only: whatever looks like them, in text that need not be valid YAML. Rights
-// come from a strict parser elsewhere.
-func describe(data []byte) (name, version string) {
-	text := strings.ToValidUTF8(string(data), "\ufffd")
-	text = strings.TrimPrefix(text, "\ufeff")
-	body, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
-	if !ok {
-		return "", ""
-	}
-	section := ""
-	for line := range strings.Lines(body) {
-		line = strings.TrimRight(line, " \t\n")
-		if line == "---" || line == "..." {
-			break
-		}
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-			value = value[1 : n-1]
-		} else if before, _, found := strings.Cut(value, " #"); found {
-			value = strings.TrimSpace(before)
-		}
-		switch indented := strings.TrimLeft(key, " \t"); {
-		case key == "name" && name == "":
-			name = value
-		case key == "version", section == "metadata" && indented == "version" && version == "":
-			version = value
-		}
-		if key != "" && key[0] != ' ' && key[0] != '\t' {
-			section = key
-		}
-	}
-	return name, version
 }

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"skillrun/policy"
 	"skillrun/policy/skill"
 )
-
-var manifests = []string{"skillguard-manifest.json", "manifest.json", ".skillguard.json", "skillrun.toml"}
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -77,7 +77,7 @@ func TestOpen(t *testing.T) {
 			if strings.HasPrefix(tt.dir, "s/") {
 				dir = filepath.Join(top, tt.dir)
 			}
-			s, err := skill.Open(dir, manifests)
+			s, err := skill.Open(dir)
 			if err != nil {
 				if !strings.HasSuffix(err.Error(), strings.TrimPrefix(tt.want, "error: ")) && !strings.Contains(err.Error(), tt.want) {
 					t.Fatalf("%v, want %s", err, tt.want)
@@ -107,12 +107,12 @@ func TestOpenThroughLink(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
 	write(t, top, map[string]string{"real/SKILL.md": header, "roots/csv": "-> ../real"})
-	s, err := skill.Open(top+"/roots/csv", manifests)
+	s, err := skill.Open(top + "/roots/csv")
 	check(t, err)
 	if s.Dir != top+"/real" || !s.Linked {
 		t.Fatalf("%+v", s)
 	}
-	if s, err = skill.Open(top+"/real", manifests); err != nil || s.Linked {
+	if s, err = skill.Open(top + "/real"); err != nil || s.Linked {
 		t.Fatalf("%+v %v", s, err)
 	}
 }
@@ -126,11 +126,11 @@ func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"SKILL.md": header})
 	for _, path := range []string{dir + "/SKILL.md", dir} {
-		if _, err := skill.Open(dir, manifests); err != nil {
+		if _, err := skill.Open(dir); err != nil {
 			t.Fatal(err)
 		}
 		check(t, os.Chmod(path, 0))
-		if _, err := skill.Open(dir, manifests); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		if _, err := skill.Open(dir); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %v", path, err)
 		}
 		check(t, os.Chmod(path, 0o700))
@@ -144,14 +144,12 @@ func TestDescribe(t *testing.T) {
 		"---\nname: a\n---\nname: b":          "a ",
 		"---\r\nname: a\r\nversion: 2\r\n---": "a 2",
 		"\ufeff---\nname: \"a b\" \n":         "a b ",
-		"---\nname: a # comment\nmetadata:\n  version: \"3\"\n  name: no\n---\n": "a 3",
-		"---\nother:\n  version: 9\nname: a\n---\n":                              "a ",
-		"---\ndescription:\"broken yaml\nname: x\n---\n":                         "x ",
-		"---\nname: a\xffb\n---\n":                                               "a\ufffdb ",
+		"---\nother:\n  version: 9\nname: a\n---\n":      "a ",
+		"---\ndescription:\"broken yaml\nname: x\n---\n": "x ",
 	} {
 		dir := filepath.Join(t.TempDir(), "d")
 		write(t, dir, map[string]string{"SKILL.md": in})
-		s, err := skill.Open(dir, nil)
+		s, err := skill.Open(dir)
 		check(t, err)
 		if got := s.Name + " " + s.Version; got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -159,11 +157,52 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+func TestDocuments(t *testing.T) {
+	const manifest = `{"skill_metadata":{"name":"m"},"permissions":[
+	{"capability":"filesystem.read","effect":"allow","constraints":{"workspace_only":true}},
+	{"capability":"web.fetch","constraints":{"resource_scope":["b.example","a.example"]}},
+	{"capability":"web.post","effect":"deny"},
+	{"capability":"secrets.read","constraints":{"resource_scope":[]}}]}`
+	const tools = "---\nname: a\nallowed-tools: Read\n---\n"
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"skillguard-manifest.json": manifest, "SKILL.md": tools})
+	s, err := skill.Open(dir)
+	check(t, err)
+	docs, err := s.Documents()
+	if err != nil || len(docs) != 2 || docs[0].Form != policy.JSON || docs[1].Form != policy.Header {
+		t.Fatalf("%v %v", docs, err)
+	}
+	want := []skill.Permission{
+		{Capability: "filesystem.read", Terms: "workspace_only"},
+		{Capability: "web.fetch", Scope: []string{"a.example", "b.example"}},
+	}
+	if diff := cmp.Diff(want, skill.Permissions(docs[0].Entries)); diff != "" {
+		t.Error(diff)
+	}
+
+	// Two headers give rights to neither, and say so.
+	write(t, dir, map[string]string{"skill.md": tools})
+	s, err = skill.Open(dir)
+	check(t, err)
+	if docs, err = s.Documents(); err != nil || len(docs) != 1 || len(s.Findings) != 1 || !strings.Contains(s.Findings[0].String(), "both") {
+		t.Errorf("%v %v %v", docs, err, s.Findings)
+	}
+
+	// A fault has its place, in a file whose name cannot forge another line.
+	odd := filepath.Join(t.TempDir(), "a\nb")
+	write(t, odd, map[string]string{"skillguard-manifest.json": "{\"permissions\":[\n{\"capability\":\"no.such\"}]}"})
+	s, err = skill.Open(odd)
+	check(t, err)
+	if _, err = s.Documents(); err == nil || !strings.Contains(err.Error(), `a\nb/skillguard-manifest.json:2:`) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q", err)
+	}
+}
+
 func TestManifestDigest(t *testing.T) {
 	digest := func(files map[string]string) [32]byte {
 		dir := t.TempDir()
 		write(t, dir, files)
-		s, err := skill.Open(dir, manifests)
+		s, err := skill.Open(dir)
 		check(t, err)
 		return s.Manifest
 	}

@@ -233,7 +233,7 @@ func BenchmarkTreeCold200(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	dir := bigSkill(b)
 	for b.Loop() {
-		if _, err := skill.Open(dir, manifests); err != nil {
+		if _, err := skill.Open(dir); err != nil {
 			b.Fatal(err)
 		}
 	}

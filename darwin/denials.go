@@ -46,7 +46,8 @@ type cover struct {
 	path   string   // "" with a stem
 	stem   string   // regular expression of all that comes before the names
 	names  []string // globs
-	except string   // filters of what is left alone, each with a space before it
+	leaves []string // Except of the denials
+	except string   // the same as filters, each with a space before it
 	create bool     // making a directory that leads to a name is refused, too
 }
 
@@ -61,10 +62,15 @@ func (c *compiler) addDenials() {
 	}
 	for _, d := range all {
 		d.Path = moved(d.Path)
-		if c.grantedBelow(d.Path) != 0 || c.socketBelow(d.Path) {
+		if c.grantedBelow(d.Path) != 0 || c.grantedAbove(d.Path) || c.socketBelow(d.Path) {
 			c.denials = append(c.denials, d)
 		}
 	}
+}
+
+// grantedAbove says whether a name that leads to p is granted.
+func (c *compiler) grantedAbove(p string) bool {
+	return slices.ContainsFunc(c.grants, func(r profiles.PathRule) bool { return beneath(r.Path, p) })
 }
 
 // moved gives the canonical spelling of a path through a link of the root
@@ -154,8 +160,11 @@ func (c *compiler) covers() []cover {
 		default:
 			v.stem, v.names = c.stem(d, roots), []string{d.Match}
 		}
-		v.except = c.exceptions(d, v.stem)
+		v.leaves = d.Except
 		out = merge(out, v)
+	}
+	for i := range out {
+		out[i].except = c.exceptions(&out[i], out)
 	}
 	return out
 }
@@ -171,7 +180,7 @@ func merge(out []cover, v cover) []cover {
 	if v.path == "" {
 		for i := range out {
 			o := &out[i]
-			if o.path == "" && o.access == v.access && o.note == v.note && o.stem == v.stem && o.except == v.except && o.create == v.create {
+			if o.path == "" && o.access == v.access && o.note == v.note && o.stem == v.stem && slices.Equal(o.leaves, v.leaves) && o.create == v.create {
 				o.names = append(o.names, v.names...)
 				return out
 			}
@@ -217,31 +226,58 @@ func (c *compiler) holders(d *profiles.Denial) []string {
 	return holders
 }
 
-// exceptions writes what a denial leaves alone.
-func (c *compiler) exceptions(d *profiles.Denial, stem string) string {
+// exceptions writes what a line leaves alone. A pattern counts only where it
+// stands at a covered name or above: beneath one it counts for nothing. Regular
+// expressions cannot say which comes first, so that a name that is both above
+// and beneath exceptions is covered, too: lines that are alike share one filter.
+func (c *compiler) exceptions(v *cover, all []cover) string {
 	var patterns []string
 	var text string
-	for _, e := range d.Except {
+	for _, e := range v.leaves {
 		if strings.HasPrefix(e, "/") {
 			text += " (require-not " + c.w.subpath(moved(e)) + ")"
 		} else {
-			patterns = append(patterns, glob(e))
+			patterns = append(patterns, e)
 		}
 	}
-	if len(patterns) > 0 {
-		if stem == "" {
-			stem = "^" + strings.TrimSuffix(c.root(d.Path), "/") + "/([^/]+/)*"
-		}
-		text += " (require-not " + c.w.regex(stem+alternation(patterns)+andBeneath) + ")"
+	if len(patterns) == 0 {
+		return text
 	}
-	return text
+	if v.path != "" {
+		stem := "^" + strings.TrimSuffix(c.root(v.path), "/") + "/([^/]+/)*"
+		return text + " (require-not " + c.w.regex(stem+globs(patterns)+andBeneath) + ")"
+	}
+	var names []string
+	for i := range all {
+		if o := &all[i]; o.stem == v.stem && o.access == v.access && slices.Equal(o.leaves, v.leaves) {
+			names = append(names, o.names...)
+		}
+	}
+	if len(names) == 0 {
+		return text + " (require-not " + c.w.regex(v.stem+globs(patterns)+andBeneath) + ")"
+	}
+	beneath := []string{"([^/]+/)*" + globs(patterns)}
+	for _, e := range patterns {
+		for i := 0; i < len(e); i++ {
+			if e[i] == '/' {
+				beneath = append(beneath, glob(e[i+1:])) // its head may be the covered name's tail
+			}
+		}
+	}
+	return text + " (require-any (require-not " + c.w.regex(v.stem+globs(patterns)+andBeneath) + ") " +
+		c.w.regex(v.stem+globs(names)+"/("+strings.Join(beneath, "|")+")"+andBeneath) + ")"
 }
 
-func alternation(patterns []string) string {
-	if len(patterns) == 1 {
-		return patterns[0]
+// globs writes patterns, any of which is to match.
+func globs(patterns []string) string {
+	out := make([]string, len(patterns))
+	for i, p := range patterns {
+		out[i] = glob(p)
 	}
-	return "(" + strings.Join(patterns, "|") + ")"
+	if len(out) == 1 {
+		return out[0]
+	}
+	return "(" + strings.Join(out, "|") + ")"
 }
 
 // filter writes what a line covers: with end andBeneath all of it, with exactly
@@ -250,11 +286,7 @@ func (c *compiler) filter(v *cover, end string) string {
 	if v.path != "" {
 		return c.spellings(v.path, end)
 	}
-	globs := make([]string, len(v.names))
-	for i, n := range v.names {
-		globs[i] = glob(n)
-	}
-	return c.w.regex(v.stem + alternation(globs) + end)
+	return c.w.regex(v.stem + globs(v.names) + end)
 }
 
 // writeDenials writes the denials, one rule for each set of accesses, then

@@ -33,7 +33,7 @@ func (c *compiler) writePins(covers []cover) {
 		}
 		pin(up...)
 		for _, a := range up {
-			if d.Access&profiles.Create != 0 && !d.UnlessMade && c.absent(a) && c.granted(a)&profiles.Create != 0 {
+			if d.Match == "" && d.Access&profiles.Create != 0 && c.absent(a) && c.granted(a)&profiles.Create != 0 {
 				never[a] = true
 			}
 		}
@@ -72,7 +72,7 @@ func (c *compiler) writePins(covers []cover) {
 func (c *compiler) leads(covers []cover) (both, unlink []cond) {
 	var merged []cover
 	for i := range covers {
-		v := cover{stem: covers[i].stem, except: covers[i].except, create: covers[i].create}
+		v := cover{stem: covers[i].stem, leaves: covers[i].leaves, create: covers[i].create}
 		for _, n := range covers[i].names {
 			for j := strings.LastIndexByte(n, '/'); j > 0; j = strings.LastIndexByte(n[:j], '/') {
 				v.names = append(v.names, n[:j])
@@ -85,7 +85,7 @@ func (c *compiler) leads(covers []cover) (both, unlink []cond) {
 	for i := range merged {
 		slices.Sort(merged[i].names)
 		merged[i].names = slices.Compact(merged[i].names)
-		f := cond{text: c.filter(&merged[i], exactly), except: merged[i].except}
+		f := cond{text: c.filter(&merged[i], exactly), except: c.exceptions(&merged[i], nil)}
 		if merged[i].create {
 			both = append(both, f)
 		} else {

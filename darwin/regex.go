@@ -53,10 +53,8 @@ func foldGlob(s string, wild bool) string {
 			b.WriteString("[^/]*")
 		case wild && c == '?':
 			b.WriteString("[^/]")
-		case 'a' <= c && c <= 'z':
-			b.WriteString("[" + string(c) + string(c-'a'+'A') + "]")
-		case 'A' <= c && c <= 'Z':
-			b.WriteString("[" + string(c-'A'+'a') + string(c) + "]")
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+			b.WriteString(letter(c | 0x20))
 		default:
 			b.WriteString(quote(s[i : i+1]))
 		}
@@ -64,10 +62,17 @@ func foldGlob(s string, wild bool) string {
 	return b.String()
 }
 
-// pattern writes a Match: names at any depth beneath root, given as a regular
-// expression without anchors.
-func pattern(root, match, end string) string {
-	return "^" + strings.TrimSuffix(root, "/") + "/([^/]+/)*" + glob(match) + end
+// letter writes a lower-case letter in any case. Two letters beyond ASCII fold
+// to s and k, on a volume of macOS as well.
+func letter(c byte) string {
+	both := "[" + string(c) + string(c-0x20) + "]"
+	switch c {
+	case 's':
+		return "(" + both + "|\u017f)"
+	case 'k':
+		return "(" + both + "|\u212a)"
+	}
+	return both
 }
 
 // ascii says whether s has only ASCII bytes. A volume of macOS takes several

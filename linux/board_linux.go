@@ -13,6 +13,7 @@ import (
 type board struct {
 	ready    uint32 // set when the command has a table of its own and is about to run, or has failed
 	listener int32  // seccomp listener in the launcher's table, plus one
+	root     int32  // the run's root directory, likewise
 	prepared uint32 // set when the guardian waits for begun, or has failed
 	begun    uint32 // set by the launcher: the command may start
 	began    uint32 // set by the guardian: command and pidfd are valid

@@ -62,10 +62,8 @@ func (c *compiler) receipt() {
 	switch {
 	case sup:
 		add(profiles.ClauseMetadata, profiles.Supervised, "supervisor", "")
-	case f.Seccomp:
-		add(profiles.ClauseMetadata, profiles.Kernel, "seccomp: refused everywhere", "")
 	default:
-		add(profiles.ClauseMetadata, profiles.None, "", noSeccomp)
+		add(profiles.ClauseMetadata, profiles.None, "", "modes, owners and times of the user's files can be changed: Landlock does not see it, and no supervisor can listen here")
 	}
 
 	switch c.p.Network.Mode {
@@ -84,8 +82,6 @@ func (c *compiler) receipt() {
 		}
 	}
 	switch {
-	case sup:
-		add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
 	case len(c.p.Sockets) > 0:
 		add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
 	default:

@@ -321,6 +321,9 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 		}
 		if c.denied(child, mixed) == mixed && !(e.IsDir() && c.below(child, mixed) != 0) {
 			c.plan.Carved = append(c.plan.Carved, child)
+			if c.opens {
+				c.plan.Denied = append(c.plan.Denied, child)
+			}
 			continue
 		}
 		c.grant(child, mixed, e.IsDir())
@@ -370,7 +373,7 @@ func (c *compiler) filter() {
 	}
 	switch {
 	case c.supervise:
-		f |= NotifyNames | NotifyMetadata | NotifySockets
+		f |= NoUnix | NotifyNames | NotifyMetadata
 		if c.opens {
 			f |= NotifyOpens
 		}

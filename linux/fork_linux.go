@@ -47,8 +47,10 @@ const (
 	save
 	// useSaved passes the saved result as first argument.
 	useSaved
-	// publish hands the result, a descriptor, to the launcher.
+	// publish hands the result, a descriptor, to the launcher as the listener.
 	publish
+	// publishRoot does so as the run's root directory.
+	publishRoot
 )
 
 // stage says what a step was for, in the words of an error message.
@@ -116,6 +118,9 @@ func play(script *step, n int, b *board) (failed int, errno syscall.Errno) {
 		}
 		if s.flags&publish != 0 {
 			b.listener = int32(r) + 1
+		}
+		if s.flags&publishRoot != 0 {
+			b.root = int32(r) + 1
 		}
 	}
 	return n, 0

@@ -55,6 +55,7 @@ type Process struct {
 	enter    []step
 	setup    []step
 	guard    *guard
+	layers   []int // descriptors of the Landlock rulesets
 }
 
 // State is how a run ended.
@@ -109,6 +110,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	if err := b.rulesets(); err != nil {
 		return nil, err
 	}
+	p.layers = b.layers
 	p.setup = b.setupScript()
 	p.enter, err = b.enterScript()
 	if err != nil {
@@ -238,18 +240,18 @@ func (p *Process) Abort() {
 	p.closeAll()
 }
 
-// Listener is the descriptor of the run's seccomp listener in this process, or
-// -1.
-func (p *Process) Listener() int { return int(p.board.listener) - 1 }
-
-// Ruleset is the descriptor of the first Landlock layer's ruleset, or -1.
-func (p *Process) Ruleset() int {
-	for i := range p.enter {
-		if p.enter[i].what == stageLandlock {
-			return int(p.enter[i].a[0])
-		}
+// Supervision gives what a [Supervisor] of this run needs of it: the listener,
+// which the supervisor then owns, the first layer's ruleset and the root
+// directory. It is false where the plan has no listener.
+func (p *Process) Supervision() (Supervision, bool) {
+	if p.board.listener == 0 {
+		return Supervision{}, false
 	}
-	return -1
+	ruleset := -1
+	if len(p.layers) > 0 {
+		ruleset = p.layers[0]
+	}
+	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1}, true
 }
 
 func (p *Process) startError() error {
@@ -302,6 +304,10 @@ func (p *Process) Wait() (State, error) {
 }
 
 func (p *Process) closeAll() {
+	if p.board != nil && p.board.root > 0 {
+		p.cleanup = append(p.cleanup, int(p.board.root)-1)
+		p.board.root = 0
+	}
 	if p.board != nil && load(&p.board.began) != 0 {
 		p.cleanup = append(p.cleanup, int(p.board.pidfd))
 		p.board.began = 0
@@ -457,6 +463,9 @@ func (b *scripter) setupScript() []step {
 		s = append(s, b.mountSteps(b.plan.Mounts)...)
 	}
 	s = append(s, b.lateRules()...)
+	if b.plan.Filter&NotifyFeatures != 0 {
+		s = append(s, stepFor(stageMount, syscall.SYS_OPENAT, atFDCWD, b.str("/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC).with(publishRoot))
+	}
 	// Not before the id maps: an undumpable process may not write its own.
 	s = append(s, stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0))
 	if b.plan.Namespaces&NSPID == 0 {

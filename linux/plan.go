@@ -23,6 +23,8 @@ type Plan struct {
 	Rlimits []Rlimit `json:"rlimits,omitempty"`
 	// Carved lists denied paths that exist and were cut out of a granted tree.
 	Carved []string `json:"carved,omitempty"`
+	// Denied lists the denied files whose opens the supervisor decides.
+	Denied []string `json:"denied,omitempty"`
 	// Receipt says how strongly each clause of the profile is held.
 	Receipt profiles.Receipt `json:"receipt"`
 }

@@ -26,6 +26,9 @@ type Supervision struct {
 	// Process is a process of the run whose root directory is that of all of
 	// it (the filter refuses chroot and its kin), seen from here.
 	Process int
+	// Root is that directory, an O_PATH descriptor, where the launcher has one;
+	// Process is not looked at then.
+	Root    int
 	Profile *profiles.Profile
 	// Own are directories that are the run's alone, as it sees them: its
 	// private HOME, TMPDIR, and a private /tmp where it has one.
@@ -104,7 +107,11 @@ func Supervise(c Supervision) (*Supervisor, error) {
 	}
 	s.proc = open("/proc", unix.O_PATH|unix.O_DIRECTORY)
 	s.self = open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY)
-	s.root = open("/proc/"+strconv.Itoa(c.Process)+"/root", unix.O_PATH|unix.O_DIRECTORY)
+	root := "/proc/" + strconv.Itoa(c.Process) + "/root"
+	if c.Root > 0 {
+		root = "/proc/self/fd/" + strconv.Itoa(c.Root)
+	}
+	s.root = open(root, unix.O_PATH|unix.O_DIRECTORY)
 	if s.stop, _ = unix.Eventfd(0, unix.EFD_CLOEXEC); s.stop < 0 && err == nil {
 		err = errors.New("cannot make an eventfd for the supervisor")
 	}

@@ -3,7 +3,10 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,6 +40,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		FS:         os.DirFS("/"),
 		Own:        []string{own.home(), own.temp()},
 		Namespaces: features.Namespaces,
+		Supervise:  true,
 		Observe:    spec.Observe,
 		Foreign:    foreign(spec.Profile.Workspace),
 	})
@@ -74,9 +78,17 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Wait()
 		return Result{}, err
 	}
+	supervisor, err := supervise(spec, plan, p, own)
+	if err != nil {
+		p.Abort()
+		return Result{}, err
+	}
 	stop := forward(spec.Signals, p.Signal)
 	state, err := p.Wait()
 	stop()
+	if supervisor != nil {
+		supervisor.Close()
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -89,6 +101,48 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		MaxResident: state.MaxResident,
 		Receipt:     plan.Receipt,
 	}, nil
+}
+
+// supervise serves the run's notified calls, where the plan has any.
+func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own) (*linux.Supervisor, error) {
+	config, ok := p.Supervision()
+	if !ok {
+		return nil, nil
+	}
+	config.Profile = spec.Profile
+	config.Own = []string{own.home(), own.temp()}
+	config.Denied = plan.Denied
+	config.Capabilities = plan.KeepCapabilities
+	config.Umask = umask()
+	if plan.Namespaces == 0 {
+		for _, dir := range tempRoots {
+			config.Redirects = append(config.Redirects, linux.Redirect{From: dir, To: own.temp()})
+		}
+	}
+	if spec.Refused != nil {
+		config.Verdict = func(r linux.Refusal) {
+			spec.Refused(Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: r.Access == 0, Verdict: r.Verdict, What: r.Call, PID: r.Process})
+		}
+	}
+	return linux.Supervise(config)
+}
+
+// umask reads this process's umask, which umask(2) cannot without setting it.
+func umask() uint32 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0o077
+	}
+	_, rest, ok := strings.Cut(string(b), "Umask:")
+	if !ok {
+		return 0o077
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseUint(strings.TrimSpace(line), 8, 32)
+	if err != nil {
+		return 0o077
+	}
+	return uint32(n)
 }
 
 func descriptor(f *os.File) int {

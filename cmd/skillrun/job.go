@@ -86,8 +86,12 @@ func newJob(c *cli.Context, command []string) (*job, error) {
 		j.skill.trust(j.host.Home, j.workspace, j.cwd)
 		tier = j.skill.tier
 	}
-	if j.preset, err = findPreset(c.String("preset")); err != nil {
-		return nil, err
+	preset := c.String("preset")
+	if preset == "" {
+		preset = "standard"
+	}
+	if j.preset, err = policy.FindPreset(preset); err != nil {
+		return nil, usage(err)
 	}
 	j.approve = j.preset.Approve
 	if v := c.String("approve"); v != "" {

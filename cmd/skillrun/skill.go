@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"skillrun/audit"
@@ -21,40 +20,19 @@ type loadedSkill struct {
 }
 
 func loadSkill(dir string) (*loadedSkill, error) {
-	s, err := skill.Open(dir, policy.ManifestNames())
+	s, err := skill.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	l := &loadedSkill{Skill: s}
-	for _, f := range s.Files {
-		if isHeader(f.Name) {
-			continue
-		}
-		d, err := policy.ParseManifest(filepath.Join(dir, f.Name), f.Data)
-		if err != nil {
-			return nil, err
-		}
-		l.documents = append(l.documents, d)
-		if d.Skill.Name != "" {
-			s.Name = d.Skill.Name
-		}
-		if d.Skill.Version != "" {
-			s.Version = d.Skill.Version
-		}
-	}
-	return l, nil
+	l.documents, err = s.Documents()
+	l.findings = s.Findings
+	return l, err
 }
-
-func isHeader(name string) bool { return name == "SKILL.md" || name == "skill.md" }
 
 // trust settles the tier from where the skill lies, never from its words.
 func (l *loadedSkill) trust(home, workspace, cwd string) {
-	tier, why := skill.Places{Home: home, Project: workspace, Current: cwd}.Trust(l.Dir, nil)
-	l.why = why
-	l.tier = [...]policy.Tier{
-		skill.Isolated: policy.Isolated, skill.Untrusted: policy.Untrusted,
-		skill.Approved: policy.Approved, skill.BuiltIn: policy.BuiltIn,
-	}[tier]
+	l.tier, l.why = skill.Places{Home: home, Project: workspace, Current: cwd}.Trust(l.Dir, nil)
 }
 
 // digesting computes what was not cached while the command runs.
@@ -96,11 +74,4 @@ func (d *digesting) wait() {
 		d.cancel()
 		<-d.done
 	}
-}
-
-func findPreset(name string) (*policy.Preset, error) {
-	if name == "" || name == "standard" {
-		return &policy.Preset{Name: "standard", Approve: policy.ApproveAsk}, nil
-	}
-	return nil, usage(fmt.Errorf("--preset %s: no such preset", quote(name)))
 }

@@ -146,9 +146,12 @@ func thisHost() *profiles.Host {
 		}
 	}
 	h.User = h.Env["USER"]
-	if h.Home == "" || !filepath.IsAbs(h.Home) || h.User == "" {
+	if noHome := !filepath.IsAbs(h.Home); noHome || h.User == "" {
 		if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {
-			h.Home, h.User = u.HomeDir, u.Username
+			h.User = u.Username
+			if noHome {
+				h.Home = u.HomeDir
+			}
 		}
 	}
 	h.Home = filepath.Clean(h.Home)

@@ -1,0 +1,106 @@
+package private_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/audit/private"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b")
+	d, err := private.OpenDir(path)
+	check(t, err)
+	defer d.Close()
+	if _, err := private.ReadFile(d, "f", 10); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent: %v", err)
+	}
+	for _, data := range []string{"first", "second", ""} {
+		check(t, private.WriteFile(d, "f", []byte(data)))
+		if b, err := private.ReadFile(d, "f", 10); err != nil || string(b) != data {
+			t.Fatalf("%q %v", b, err)
+		}
+	}
+	check(t, private.WriteFile(d, "f", []byte("longer than ten")))
+	if _, err := private.ReadFile(d, "f", 10); err == nil || !strings.Contains(err.Error(), "more than 10") {
+		t.Errorf("long: %v", err)
+	}
+	// A link of that name is replaced, not followed.
+	outside := filepath.Join(t.TempDir(), "outside")
+	check(t, os.WriteFile(outside, []byte("untouched"), 0o600))
+	check(t, os.Remove(path+"/f"))
+	check(t, os.Symlink(outside, path+"/f"))
+	if _, err := private.ReadFile(d, "f", 10); err == nil {
+		t.Error("read through a link")
+	}
+	check(t, private.WriteFile(d, "f", []byte("x")))
+	if b, err := os.ReadFile(outside); err != nil || string(b) != "untouched" {
+		t.Errorf("%q %v", b, err)
+	}
+	st, err := os.Lstat(path + "/f")
+	if err != nil || st.Mode() != 0o600 {
+		t.Errorf("%v %v", st.Mode(), err)
+	}
+	// What cannot be put in place leaves nothing behind.
+	check(t, os.Mkdir(path+"/dir", 0o700))
+	if private.WriteFile(d, "dir", nil) == nil {
+		t.Error("a directory was replaced")
+	}
+	names, err := os.ReadDir(path)
+	if err != nil || len(names) != 2 {
+		t.Errorf("%v %v", names, err)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/f"
+	look := func(follow bool) private.Identity {
+		id, err := private.Identify(unix.AT_FDCWD, path, follow)
+		check(t, err)
+		return id
+	}
+	check(t, os.WriteFile(path, []byte("1"), 0o600))
+	a := look(true)
+	if a != look(false) || a.Mode&unix.S_IFMT != unix.S_IFREG || a.Size != 1 || a.Ino == 0 || a.Ctime == 0 {
+		t.Errorf("%+v", a)
+	}
+	f, err := os.Open(path)
+	check(t, err)
+	defer f.Close()
+	if id, err := private.Identify(int(f.Fd()), "", false); err != nil || id != a {
+		t.Errorf("%+v %v", id, err)
+	}
+	check(t, os.Chmod(path, 0o400))
+	if look(true) == a {
+		t.Error("another mode is not another identity")
+	}
+	check(t, os.Rename(path, dir+"/g"))
+	check(t, os.Symlink("g", path))
+	if look(true).Mode&unix.S_IFMT != unix.S_IFREG || look(false).Mode&unix.S_IFMT != unix.S_IFLNK {
+		t.Error("links")
+	}
+	changed := time.Unix(0, a.Ctime)
+	for after, want := range map[time.Duration]bool{-time.Hour: false, 0: false, 2*time.Second - 1: false, 2 * time.Second: true, time.Hour: true} {
+		if a.Settled(changed.Add(after)) != want {
+			t.Errorf("settled after %v: %v", after, !want)
+		}
+	}
+	if _, err := private.Identify(unix.AT_FDCWD, dir+"/none", true); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -146,25 +146,31 @@ func (x *exchange) plain(dst netip.AddrPort) {
 // run that says nothing within wait is judged later.
 func (x *exchange) inspect(wait time.Duration) Reason {
 	until := time.Now().Add(wait)
-	for first := true; ; first = false {
+	if len(x.buf) > 0 {
+		until = time.Now().Add(x.g.cfg.HeadTimeout)
+	}
+	for {
+		if len(x.buf) > 0 {
+			why, err := x.judge()
+			if err == nil {
+				x.seen = why == Granted
+				return why
+			}
+			if !errors.Is(err, errMore) {
+				return Malformed
+			}
+		}
+		silent := len(x.buf) == 0
 		err := x.read(until)
 		switch {
-		case err != nil && len(x.buf) == 0:
+		case err != nil && silent && len(x.buf) == 0:
 			// Silence, or an end without a word: nothing to judge.
 			x.seen = !errors.Is(err, os.ErrDeadlineExceeded)
 			return Granted
 		case err != nil:
 			return Malformed
-		case first:
+		case silent:
 			until = time.Now().Add(x.g.cfg.HeadTimeout)
-		}
-		why, err := x.judge()
-		if err == nil {
-			x.seen = why == Granted
-			return why
-		}
-		if !errors.Is(err, errMore) {
-			return Malformed
 		}
 	}
 }

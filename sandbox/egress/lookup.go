@@ -93,6 +93,8 @@ func (g *Gate) fetch(ctx context.Context, name string, t dnsmessage.Type) (cache
 	v := cached{why: Granted}
 	if addrs, ok := g.cfg.System.Hosts[name]; ok {
 		v.ans = answer{addrs: addrs, ttl: hostsTTL}
+	} else if local(name) {
+		v.ans = answer{addrs: loopback[:], ttl: hostsTTL}
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, lookupFor)
 		defer cancel()
@@ -212,6 +214,8 @@ func (g *Gate) tell(name string, why Reason) {
 	}
 	g.cfg.Report(Verdict{Start: g.cfg.Now(), Door: DoorDNS, Name: name, Port: 53, Reason: why})
 }
+
+var loopback = [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 
 // local says whether a name stands for the run's own machine by definition
 // (RFC 6761): never asked upstream.

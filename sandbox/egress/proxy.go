@@ -143,6 +143,7 @@ func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
 		return nil, why
 	}
 	var keep []netip.Addr
+	byAddr := true
 	for _, a := range addrs {
 		// Only addresses that one and the same rule grants, so that budgets
 		// and read-only hold whichever answers.
@@ -157,9 +158,13 @@ func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
 			continue
 		}
 		keep = append(keep, a)
+		byAddr = byAddr && s.address(a)
 	}
 	if len(keep) == 0 {
 		return nil, why
+	}
+	if byAddr {
+		x.addr = x.rule
 	}
 	x.v.Addr = keep[0]
 	x.names = map[string]*rule{t.Name: x.rule}
@@ -195,22 +200,36 @@ func (x *exchange) once(up net.Conn, h *head) {
 	defer x.g.release(up)
 	x.dialed = true
 	f := x.flow()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.pump(x.c, up, &x.rcvd)
-	}()
 	origin := originForm(string(x.buf[:h.size]), h)
 	x.buf = x.buf[h.size:]
-	err := f.write(up, origin, &x.sent)
-	if err == nil {
-		err = x.body(f, up, h.length)
+	asked := make(chan error, 1)
+	go func() {
+		err := f.write(up, origin, &x.sent)
+		if err == nil {
+			err = x.body(f, up, h.length)
+		}
+		asked <- err
+		if err != nil {
+			reset(up)
+			return
+		}
+		for err == nil { // what comes after the one request goes nowhere
+			x.buf = x.buf[:0]
+			err = x.more(f)
+		}
+		closeWrite(up)
+	}()
+	err := f.pump(x.c, up, &x.rcvd)
+	select {
+	case e := <-asked:
+		if e != nil {
+			err = e
+		}
+	default:
 	}
 	if err != nil {
 		x.v.Reason = failure(err)
-		reset(up)
 	}
-	<-done
 }
 
 // originForm rewrites a checked head for the server itself: the path alone,

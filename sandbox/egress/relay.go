@@ -74,19 +74,17 @@ func (r refusal) Error() string { return string(r) }
 // forward carries what the run sends. What has not been judged is judged
 // first; HTTP is judged request by request.
 func (x *exchange) forward(f *flow, up net.Conn) error {
-	if !x.free() && !x.seen {
-		for len(x.buf) == 0 {
-			left := f.left()
-			if left <= 0 {
-				return os.ErrDeadlineExceeded
-			}
-			if why := x.inspect(left); why != Granted {
-				return refusal(why)
-			}
-			if x.seen && len(x.buf) == 0 { // the run ended without a word
-				closeWrite(up)
-				return nil
-			}
+	for !x.free() && !x.seen {
+		left := f.left()
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		if why := x.inspect(left); why != Granted {
+			return refusal(why)
+		}
+		if x.seen && len(x.buf) == 0 { // the run ended without a word
+			closeWrite(up)
+			return nil
 		}
 	}
 	if x.http {

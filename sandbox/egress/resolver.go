@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -132,9 +131,9 @@ func (g *Gate) answer(r *response) {
 	if local(name) && !g.policy.Name(name) {
 		switch t {
 		case dnsmessage.TypeA:
-			r.addrs = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+			r.addrs = loopback[:1]
 		case dnsmessage.TypeAAAA:
-			r.addrs = []netip.Addr{netip.IPv6Loopback()}
+			r.addrs = loopback[1:]
 		}
 		r.ttl = hostsTTL
 		return

@@ -520,7 +520,7 @@ func (v *verdicts) all() []egress.Verdict {
 func system() *egress.System {
 	s := egress.ParseResolvConf("nameserver 127.0.0.1\nsearch corp.example\n")
 	s.Servers = []netip.AddrPort{netip.MustParseAddrPort(nameServer)}
-	s.Timeout = 300 * time.Millisecond
+	s.Timeout = 100 * time.Millisecond
 	s.Hosts = map[string][]netip.Addr{}
 	return s
 }

@@ -1,0 +1,698 @@
+package egress_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"skillrun/profiles"
+	"skillrun/sandbox/egress"
+)
+
+const insideDNS = "8.8.8.8:53"
+
+// settled waits until no connection is left and gives the verdicts.
+func settled(t *testing.T, g *egress.Gate, v *verdicts) []egress.Verdict {
+	t.Helper()
+	for end := time.Now().Add(6 * time.Second); g.Live() > 0; {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections left", g.Live())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return v.all()
+}
+
+func TestVerdicts(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	type short struct {
+		Name, Addr string
+		Port       uint16
+		TLS, Host  string
+		Allowed    bool
+		Reason     egress.Reason
+		Rule       string
+	}
+	for _, c := range []struct {
+		try  func(place)
+		want short
+	}{
+		{say("good.example", 80, get("good.example")), short{"good.example", "93.184.216.34", 80, "", "good.example", true, egress.Granted, "good.example"}},
+		{say("good.example", 443, string(hello("good.example"))), short{"good.example", "93.184.216.34", 443, "good.example", "", true, egress.Granted, "good.example"}},
+		{say("192.0.2.7", 7000, "x"), short{"", "192.0.2.7", 7000, "", "", true, egress.Granted, "192.0.2.7"}},
+		{say("cdn.example", 80, get("evil.example")), short{"cdn.example", "151.101.1.69", 80, "", "evil.example", false, egress.Mismatch, "cdn.example"}},
+		{say("cdn.example", 443, string(hello("evil.example"))), short{"cdn.example", "151.101.1.69", 443, "evil.example", "", false, egress.Mismatch, "cdn.example"}},
+		{say("read.example", 80, "POST / HTTP/1.1\r\nHost: read.example\r\n\r\n"), short{"read.example", "93.184.216.40", 80, "", "read.example", false, egress.ReadOnly, "read.example"}},
+		{say("9.9.9.9", 80, get("x.test")), short{"", "9.9.9.9", 80, "", "", false, egress.UnknownAddr, ""}},
+		{say("server-first.test", 80, get("x.test")), short{"server-first.test", "93.184.216.94", 80, "", "", false, egress.WrongPort, ""}},
+		{say("cdn.example", 443, string(extend(hello("x.test"), ech()))), short{"cdn.example", "151.101.1.69", 443, "x.test", "", false, egress.HiddenName, "cdn.example"}},
+		{say("good.example", 80, "\r\nGET / HTTP/1.1\r\n\r\n"), short{"good.example", "93.184.216.34", 80, "", "", false, egress.Malformed, "good.example"}},
+		{say("good.example", 80, "\x01\x02binary"), short{"good.example", "93.184.216.34", 80, "", "", false, egress.Malformed, "good.example"}},
+		{say("good.example", 443, string(records(extend(hello("good.example"), extension(21, make([]byte, 40000)))[5:], 9000))), short{"good.example", "93.184.216.34", 443, "", "", false, egress.Malformed, "good.example"}},
+	} {
+		before := len(v.all())
+		run.in(func() { c.try(place{w, insideDNS}) })
+		all := settled(t, g, v)[before:]
+		if len(all) != 1 {
+			t.Errorf("%+v: %d verdicts", c.want, len(all))
+			continue
+		}
+		x := all[0]
+		got := short{x.Name, x.Addr.String(), x.Port, x.TLSName, x.HTTPHost, x.Allowed, x.Reason, ""}
+		if x.Rule != nil {
+			got.Rule = x.Rule.Host
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Error(d)
+		}
+		if x.Allowed && x.Sent == 0 || !x.Allowed && x.Sent+x.Received != 0 {
+			t.Errorf("%s: sent %d, received %d", x.Reason, x.Sent, x.Received)
+		}
+	}
+	var s egress.Summary
+	for _, x := range v.all() {
+		s.Add(x)
+	}
+	rows := s.Rows()
+	i := slices.IndexFunc(rows, func(r egress.SummaryRow) bool { return r.Host == "cdn.example" && r.Port == 443 })
+	if i < 0 || rows[i].Refused != 2 || rows[i].Connections != 0 || rows[i].LastReason != egress.HiddenName {
+		t.Errorf("summary %+v", rows)
+	}
+}
+
+// TestRefusalForm: a refused program sees its own protocol's refusal.
+func TestRefusalForm(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, _ := newGate(t, n)
+	run := newRun(t, g, n)
+	run.in(func() {
+		p := place{w, insideDNS}
+		c, err := p.dial("cdn.example", 80)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(c, get("evil.example"))
+		b, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 403 ") || strings.Contains(string(b), "evil") {
+			t.Errorf("HTTP: %q, %v", b, err)
+		}
+		c, err = p.dial("cdn.example", 443)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		err = tls.Client(c, &tls.Config{ServerName: "evil.example", RootCAs: w.ca}).Handshake()
+		if err == nil || !strings.Contains(err.Error(), "unrecognized name") {
+			t.Errorf("TLS: %v", err)
+		}
+		c, err = p.dial("9.9.9.9", 80)
+		if err == nil {
+			_, err = c.Read(make([]byte, 1))
+		}
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("address: %v", err)
+		}
+		if _, err = p.dial("good.example", 9999); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("port: %v", err)
+		}
+	})
+}
+
+func TestTLSInside(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, _ := newGate(t, n)
+	run := newRun(t, g, n)
+	run.in(func() {
+		c, err := place{w, insideDNS}.dial("good.example", 443)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		tc := tls.Client(c, &tls.Config{ServerName: "good.example", RootCAs: w.ca})
+		io.WriteString(tc, "GET /bytes/3000000 HTTP/1.1\r\nHost: good.example\r\n\r\n")
+		got := 0
+		buf := make([]byte, 64<<10)
+		for got < 3000000 {
+			k, err := tc.Read(buf)
+			if got += k; err != nil {
+				t.Errorf("after %d bytes: %v", got, err)
+				break
+			}
+		}
+	})
+}
+
+func TestBudgets(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	read := func(host, path string) (got int) {
+		run.in(func() {
+			c, err := place{w, insideDNS}.dial(host, 80)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, "GET "+path+" HTTP/1.0\r\nHost: "+host+"\r\n\r\n")
+			buf := make([]byte, 100<<10)
+			for {
+				k, err := c.Read(buf)
+				got += k
+				if err != nil || bytes.HasSuffix(buf[:k], []byte("body=0")) {
+					return
+				}
+			}
+		})
+		return got
+	}
+	if got := read("good.example", "/bytes/100000"); got < 100000 {
+		t.Errorf("control: %d bytes without a budget", got)
+	}
+	if got := read("budget.example", "/bytes/100000"); got > 5000 || got < 4000 {
+		t.Errorf("%d bytes with a budget of 5000", got)
+	}
+	if got := read("budget.example", "/"); got > 300 {
+		t.Errorf("%d bytes after the budget was used up", got)
+	}
+	for i := range 4 {
+		got := read("few.example", "/")
+		if allowed := strings.Contains("012345"[:2], "012345"[i:i+1]); (got > 0 && i < 2) != allowed {
+			t.Errorf("connection %d of 2: %d bytes", i+1, got)
+		}
+	}
+	count := map[egress.Reason]int{}
+	for _, x := range settled(t, g, v) {
+		count[x.Reason]++
+	}
+	if d := cmp.Diff(map[egress.Reason]int{egress.Granted: 3, egress.OverBytes: 2, egress.OverCount: 2}, count); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	var mu sync.Mutex
+	var asked []egress.Request
+	g, v := newGate(t, n, func(c *egress.Config) {
+		c.Admit = func(q egress.Request) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, q)
+			return len(asked) == 1
+		}
+	})
+	run := newRun(t, g, n)
+	for range 2 {
+		run.in(func() { say("good.example", 80, get("good.example"))(place{w, insideDNS}) })
+	}
+	all := settled(t, g, v)
+	if len(all) != 2 || !all[0].Allowed || all[1].Reason != egress.NotNow {
+		t.Errorf("%+v", all)
+	}
+	want := egress.Request{Name: "good.example", Addr: netip.MustParseAddr("93.184.216.34"), Port: 80, Protocol: profiles.TCP}
+	if len(asked) != 2 || asked[0] != want {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
+// TestHalfClose: the end of one direction leaves the other open.
+func TestHalfClose(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	run.in(func() {
+		c, err := place{w, insideDNS}.dial("192.0.2.7", 7000)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "abc")
+		c.(*net.TCPConn).CloseWrite()
+		b, err := io.ReadAll(c)
+		if string(b) != "abc" || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+	})
+	if all := settled(t, g, v); len(all) != 1 || all[0].Sent != 3 || all[0].Received != 3 || !all[0].Allowed {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestSlow: heads that never end, and connections on which nothing moves, end.
+func TestSlow(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n, func(c *egress.Config) {
+		c.HeadTimeout, c.IdleTimeout = 200*time.Millisecond, 300*time.Millisecond
+	})
+	run := newRun(t, g, n)
+	for _, c := range []struct {
+		host   string
+		port   int
+		first  string
+		reason egress.Reason
+	}{
+		{"good.example", 80, "GET / HT", egress.Malformed},
+		{"good.example", 443, "\x16\x03\x01\x02\x00\x01", egress.Malformed},
+		{"good.example", 80, "G", egress.Malformed},
+		{"server-first.test", 7000, "", egress.Granted},
+		{"192.0.2.7", 7000, "x", egress.Granted},
+	} {
+		before := len(v.all())
+		run.in(func() {
+			conn, err := place{w, insideDNS}.dial(c.host, c.port)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, c.first)
+			start := time.Now()
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) > 1200*time.Millisecond {
+				t.Errorf("%s:%d %q: still open after %v", c.host, c.port, c.first, time.Since(start))
+			}
+		})
+		if all := settled(t, g, v)[before:]; len(all) != 1 || all[0].Reason != c.reason {
+			t.Errorf("%s:%d %q: %+v", c.host, c.port, c.first, all)
+		}
+	}
+}
+
+func TestMaxConnections(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, _ := newGate(t, n, func(c *egress.Config) { c.MaxConnections = 3 })
+	run := newRun(t, g, n)
+	run.in(func() {
+		var open []net.Conn
+		echoes := func() bool {
+			c, err := place{w, insideDNS}.dial("192.0.2.7", 7000)
+			if err != nil {
+				return false
+			}
+			open = append(open, c)
+			io.WriteString(c, "x")
+			k, _ := c.Read(make([]byte, 1))
+			return k == 1
+		}
+		for i := range 5 {
+			if got, want := echoes(), i < 3; got != want {
+				t.Errorf("connection %d: %v", i+1, got)
+			}
+		}
+		for _, c := range open {
+			c.Close()
+		}
+	})
+	settled(t, g, &verdicts{})
+	run.in(func() {
+		c, err := place{w, insideDNS}.dial("192.0.2.7", 7000)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(c, "x")
+		if k, err := c.Read(make([]byte, 1)); k != 1 {
+			t.Errorf("after the others are gone: %v", err)
+		}
+		c.Close()
+	})
+}
+
+// TestParallel runs a thousand connections at once.
+func TestParallel(t *testing.T) {
+	newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	const many = 1000
+	var conns []net.Conn
+	run.in(func() {
+		for range many {
+			c, err := net.Dial("tcp", "192.0.2.7:7000")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conns = append(conns, c)
+		}
+	})
+	var wg sync.WaitGroup
+	for i, c := range conns {
+		wg.Go(func() {
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(20 * time.Second))
+			var b [8]byte
+			binary.BigEndian.PutUint64(b[:], uint64(i))
+			c.Write(b[:])
+			var got [8]byte
+			if _, err := io.ReadFull(c, got[:]); err != nil || got != b {
+				t.Errorf("connection %d: %x, %v", i, got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if all := settled(t, g, v); len(all) != many {
+		t.Errorf("%d verdicts", len(all))
+	}
+}
+
+// TestClose ends what is under way, and reports it.
+func TestClose(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	var c net.Conn
+	run.in(func() {
+		var err error
+		if c, err = (place{w, insideDNS}).dial("192.0.2.7", 7000); err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(c, "x")
+		c.Read(make([]byte, 1))
+	})
+	g.Close()
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection outlived the gate")
+	}
+	if all := settled(t, g, v); len(all) != 1 || all[0].Sent != 1 {
+		t.Errorf("%+v", all)
+	}
+	run.in(func() {
+		if _, err := (place{w, insideDNS}).dial("192.0.2.7", 7000); err == nil {
+			t.Error("the gate still listens")
+		}
+	})
+}
+
+// TestNameServers: the resolver stands at every address, in both families, by
+// UDP and TCP, and answers from the address that was asked.
+func TestNameServers(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, _ := newGate(t, n)
+	run := newRun(t, g, n)
+	run.in(func() {
+		for _, server := range []string{"8.8.8.8:53", "127.0.0.53:53", "192.168.1.1:53", "[2001:4860:4860::8888]:53", "[::1]:53"} {
+			if got := addrs(place{w, server}, "good.example"); got != "93.184.216.34" {
+				t.Errorf("%s: %s", server, got)
+			}
+			// An unconnected socket sees who answers; musl and c-ares check.
+			pc, err := net.ListenPacket("udp", ":0")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(server))
+			pc.WriteTo(query("good.example.", dnsmessage.TypeA, dnsmessage.ClassINET), to)
+			pc.SetDeadline(time.Now().Add(2 * time.Second))
+			_, from, err := pc.ReadFrom(make([]byte, 512))
+			if err != nil || from.String() != to.String() {
+				t.Errorf("%s: answer from %v, %v", server, from, err)
+			}
+			pc.Close()
+			c, err := net.Dial("tcp", server)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			q := query("good.example.", dnsmessage.TypeA, dnsmessage.ClassINET)
+			c.Write(append([]byte{0, byte(len(q))}, q...))
+			c.SetDeadline(time.Now().Add(2 * time.Second))
+			var size [2]byte
+			io.ReadFull(c, size[:])
+			b := make([]byte, binary.BigEndian.Uint16(size[:]))
+			io.ReadFull(c, b)
+			var m dnsmessage.Message
+			if err := m.Unpack(b); err != nil || len(m.Answers) != 1 {
+				t.Errorf("%s by TCP: %+v, %v", server, m, err)
+			}
+			c.Close()
+		}
+	})
+}
+
+func udpRules() *profiles.Network {
+	n := rules()
+	n.Hosts = append(n.Hosts,
+		profiles.HostRule{Host: "good.example", Ports: []profiles.PortRange{{First: 443, Last: 443}}, Protocols: profiles.UDP},
+		profiles.HostRule{Host: "budget.example", Ports: []profiles.PortRange{{First: 443, Last: 443}}, Protocols: profiles.UDP, MaxBytes: 10},
+		profiles.HostRule{Host: "198.51.100.9", Ports: []profiles.PortRange{{First: 9999, Last: 9999}}, Protocols: profiles.UDP})
+	return n
+}
+
+func TestDatagrams(t *testing.T) {
+	w := newWorld(t)
+	n := udpRules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	echo := func(host, text string, port uint16) (got string) {
+		run.in(func() {
+			a, err := netip.ParseAddr(host)
+			if err != nil {
+				h, err := place{w, insideDNS}.resolve(host)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				a = h[0]
+			}
+			c, err := net.Dial("udp", netip.AddrPortFrom(a, port).String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, text)
+			c.SetDeadline(time.Now().Add(300 * time.Millisecond))
+			b := make([]byte, 100)
+			k, _ := c.Read(b)
+			got = string(b[:k])
+		})
+		return got
+	}
+	for _, c := range []struct {
+		host, text string
+		port       uint16
+		want       string
+	}{
+		{"good.example", "one", 443, "one"},
+		{"198.51.100.9", "two", 9999, "two"},
+		{"198.51.100.10", "three", 9999, ""},
+		{"good.example", "four", 9999, ""},
+		{"151.101.1.69", "five", 443, ""},
+		{"budget.example", "5five", 443, "5five"},
+		{"budget.example", "spent", 443, ""},
+	} {
+		if got := echo(c.host, c.text, c.port); got != c.want {
+			t.Errorf("%s:%d %q: %q, want %q", c.host, c.port, c.text, got, c.want)
+		}
+	}
+	g.Close()
+	for end := time.Now().Add(2 * time.Second); len(v.all()) < 7 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	count := map[egress.Reason]int{}
+	for _, x := range v.all() {
+		count[x.Reason]++
+	}
+	want := map[egress.Reason]int{egress.Granted: 3, egress.OverBytes: 1, egress.UnknownAddr: 1, egress.WrongPort: 2}
+	if d := cmp.Diff(want, count); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestLater opens a port of a wide range when it is wanted.
+func TestLater(t *testing.T) {
+	w := newWorld(t)
+	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 6000, Last: 65000}}, Protocols: profiles.TCP}}}
+	g, _ := newGate(t, n)
+	run := newRun(t, g, n)
+	echoes := func(addr string) (ok bool) {
+		run.in(func() {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, "x")
+			c.SetDeadline(time.Now().Add(time.Second))
+			k, _ := c.Read(make([]byte, 1))
+			ok = k == 1
+		})
+		return ok
+	}
+	w.reached()
+	if echoes("192.0.2.7:7000") {
+		t.Error("port 7000 is open before it was opened")
+	}
+	for range 2 {
+		if err := g.Open(7000); err != nil {
+			t.Error(err)
+		}
+	}
+	if !echoes("192.0.2.7:7000") {
+		t.Error("port 7000 is shut after it was opened")
+	}
+	if echoes("192.0.2.8:7000") {
+		t.Error("another address is reached")
+	}
+	if err := g.Open(80); err == nil {
+		t.Error("a port that no rule names was opened")
+	}
+	failed := 0
+	for p := range 100 {
+		if g.Open(uint16(20000+p)) != nil {
+			failed++
+		}
+	}
+	if failed != 37 {
+		t.Errorf("%d of 100 ports more than there are sockets for; want 37", failed)
+	}
+}
+
+// TestRegistered is the way without namespaces: a supervisor asks Connect,
+// connects the socket to the door, and registers it, before or after the gate
+// has accepted.
+func TestRegistered(t *testing.T) {
+	w := newWorld(t)
+	n := udpRules()
+	g, v := newGate(t, n)
+	if door, _, x := g.Connect(netip.MustParseAddrPort("192.0.2.7:7000"), profiles.TCP); x.Allowed || door.IsValid() {
+		t.Errorf("a door that is not served: %v %+v", door, x)
+	}
+	for _, a := range []string{"127.0.0.1:0", "[::1]:0"} {
+		ln, err := net.Listen("tcp", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dnsTCP, err := net.Listen("tcp", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dnsUDP, err := net.ListenPacket("udp", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		udp, err := net.ListenPacket("udp", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.UseDNS(dnsUDP.LocalAddr(), dnsTCP.Addr())
+		go g.ServeDNS(dnsUDP)
+		go g.ServeDNSTCP(dnsTCP)
+		go g.ServeRegistered(ln)
+		go g.ServeUDPRegistered(udp)
+	}
+	// The doors are known once Serve runs.
+	var door netip.AddrPort
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		ok := 0
+		for _, p := range []profiles.Protocol{profiles.TCP, profiles.UDP} {
+			for _, a := range []string{"198.51.100.9:9999", "192.0.2.7:7000"} {
+				if d, _, x := g.Connect(netip.MustParseAddrPort(a), p); x.Allowed && d.IsValid() {
+					ok++
+				}
+			}
+		}
+		if ok == 2 {
+			break
+		}
+	}
+	door, none, x := g.Connect(netip.MustParseAddrPort("8.8.8.8:53"), profiles.UDP)
+	if !x.Allowed || none != nil {
+		t.Fatalf("DNS: %+v", x)
+	}
+	if got := addrs(place{w, door.String()}, "good.example"); got != "93.184.216.34" {
+		t.Fatalf("DNS: %s", got)
+	}
+	for _, late := range []bool{false, true} {
+		for _, dst := range []string{"192.0.2.7:7000", "[::ffff:192.0.2.7]:7000"} {
+			door, register, x := g.Connect(netip.MustParseAddrPort(dst), profiles.TCP)
+			if !x.Allowed || !door.Addr().Is4() || !door.Addr().IsLoopback() {
+				t.Fatalf("%s: %v %+v", dst, door, x)
+			}
+			c, err := net.Dial("tcp", door.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if late {
+				time.Sleep(20 * time.Millisecond) // the gate has accepted, and waits
+			}
+			register(netip.MustParseAddrPort(c.LocalAddr().String()))
+			io.WriteString(c, "x")
+			c.SetDeadline(time.Now().Add(2 * time.Second))
+			if k, err := c.Read(make([]byte, 1)); k != 1 {
+				t.Errorf("%s, late %v: %v", dst, late, err)
+			}
+			c.Close()
+		}
+	}
+	for dst, why := range map[string]egress.Reason{
+		"9.9.9.9:80": egress.UnknownAddr, "127.0.0.1:80": egress.UnknownAddr, "192.0.2.7:81": egress.WrongPort, "[::1]:80": egress.UnknownAddr,
+		"93.184.216.34:22": egress.WrongPort, "[fe80::1%lo]:80": egress.UnknownAddr,
+	} {
+		if door, register, x := g.Connect(netip.MustParseAddrPort(dst), profiles.TCP); x.Allowed || door.IsValid() || register != nil || x.Reason != why {
+			t.Errorf("%s: %v %+v, want %s", dst, door, x, why)
+		}
+	}
+	// A connection that nobody registered goes nowhere.
+	before := len(settled(t, g, v))
+	door, _, _ = g.Connect(netip.MustParseAddrPort("192.0.2.7:7000"), profiles.TCP)
+	c, err := net.Dial("tcp", door.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("unregistered: %v", err)
+	}
+	c.Close()
+	if all := settled(t, g, v)[before:]; len(all) != 1 || all[0].Reason != egress.NotRegistered {
+		t.Errorf("unregistered: %+v", all)
+	}
+	// Datagrams.
+	door, register, x := g.Connect(netip.MustParseAddrPort("198.51.100.9:9999"), profiles.UDP)
+	if !x.Allowed {
+		t.Fatalf("%+v", x)
+	}
+	u, err := net.Dial("udp", door.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(netip.MustParseAddrPort(u.LocalAddr().String()))
+	io.WriteString(u, "datagram")
+	u.SetDeadline(time.Now().Add(2 * time.Second))
+	b := make([]byte, 20)
+	if k, err := u.Read(b); string(b[:k]) != "datagram" {
+		t.Errorf("datagram: %q, %v", b[:k], err)
+	}
+	u.Close()
+}

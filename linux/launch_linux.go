@@ -487,7 +487,14 @@ func (b *scripter) enterScript() ([]step, error) {
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
 	for _, l := range b.plan.Rlimits {
-		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}
+		// A limit of the caller's own that is stricter stays: nobody may raise
+		// it without a capability of the host's.
+		lim := new(unix.Rlimit)
+		if err := unix.Getrlimit(l.Resource, lim); err != nil {
+			return nil, fmt.Errorf("limit %d: %w", l.Resource, err)
+		}
+		lim.Max = min(lim.Max, l.Value)
+		lim.Cur = min(lim.Cur, lim.Max)
 		b.keep = append(b.keep, lim)
 		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim))))
 	}

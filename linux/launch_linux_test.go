@@ -26,12 +26,17 @@ func profileFor(t *testing.T, dir string) *profiles.Profile {
 // start runs a shell command line and gives its output and state.
 func start(t *testing.T, f linux.Features, dir, line string) (string, linux.State) {
 	t.Helper()
+	return startWith(t, profileFor(t, dir), f, dir, line)
+}
+
+func startWith(t *testing.T, profile *profiles.Profile, f linux.Features, dir, line string) (string, linux.State) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+	plan := linux.Compile(profile, f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
 	p, err := linux.Start(plan, &linux.Command{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", line}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir,
 		Stdio: [3]int{-1, int(w.Fd()), int(w.Fd())},
@@ -98,6 +103,25 @@ func TestStart(t *testing.T) {
 		}
 		if b, _ := os.ReadFile(secret); string(b) != "canary" {
 			t.Errorf("the secret was changed: %q", b)
+		}
+	})
+}
+
+// Limits only lower: one that is above the caller's own is no error, with and
+// without the capability to raise it.
+func TestLimitsOnlyLower(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		p := profileFor(t, dir)
+		p.Limits.OpenFiles, p.Limits.FileSize = 1<<19, 512<<10
+		own, err := exec.Command("/bin/sh", "-c", "ulimit -Hn").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, state := startWith(t, p, f, dir, "ulimit -Hn; ulimit -Hf")
+		hard, size, _ := strings.Cut(out, "\n")
+		if want := strings.TrimSpace(string(own)); state.Status != 0 || hard != want && hard != "524288" || size != "1024\n" {
+			t.Errorf("status %v: %q open files and %q blocks, want %s and 1024", state.Status, hard, size, want)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 	for i := range p.Paths {
 		r := &p.Paths[i]
 		if r.Tree && r.Access&profiles.Create != 0 {
-			l.keep = p.Allows(r.Path, profiles.Delete).Rule == nil
+			l.keep = !deletes(p, r.Path)
 			l.walk(r.Path)
 		}
 	}
@@ -47,6 +47,13 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 		l.contents = []string{}
 	}
 	return l.exists, l.contents
+}
+
+// deletes says whether a tree that covers path grants Delete.
+func deletes(p *profiles.Profile, path string) bool {
+	return slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
+		return r.Tree && r.Access&profiles.Delete != 0 && beneath(r.Path, path)
+	})
 }
 
 type looker struct {

@@ -148,3 +148,5 @@ func ask(t testing.TB, p *sbpl.Policy, line string) string {
 	}
 	return verdict
 }
+
+func query(op, object string) sbpl.Query { return sbpl.Query{Operation: op, Object: object} }

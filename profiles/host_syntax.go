@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// CheckHost says what is wrong with a host in the form that [HostRule] takes,
+// nil if nothing. The error does not repeat the host.
+func CheckHost(host string) error { return hostSyntax(host) }
+
 // hostSyntax says what is wrong with the Host of a rule, nil if nothing.
 func hostSyntax(host string) error {
 	if host == "*" {

@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"strings"
+
+	"skillrun/profiles"
 )
 
 // Skill is what SKILL.md says: about itself, for display, and about rights.
@@ -350,7 +352,10 @@ func decodeArmorclaw(d *Document, n *node) error {
 				return errorAt(t.Pos, "domain %q: %s", t.Value, fault)
 			}
 			// A domain covers its subdomains.
-			e.Constraints.Scope = append(e.Constraints.Scope, t, Text{"*." + strings.TrimPrefix(t.Value, "*."), t.Pos})
+			e.Constraints.Scope = append(e.Constraints.Scope, t)
+			if sub := "*." + t.Value; profiles.CheckHost(sub) == nil {
+				e.Constraints.Scope = append(e.Constraints.Scope, Text{sub, t.Pos})
+			}
 		}
 		d.add(e)
 	}

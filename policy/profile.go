@@ -128,10 +128,9 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 		p.Env.Deny = append(p.Env.Deny, denied.rights.Env.Deny...)
 		blocked = append(blocked, denied.blocked...)
 		for _, d := range denied.asked {
-			for _, rule := range granted.Paths {
-				d.Except = append(d.Except, rule.Path)
+			if giveWay(&d, granted.Paths) {
+				p.Denials = append(p.Denials, d)
 			}
-			p.Denials = append(p.Denials, d)
 		}
 	}
 	if l.set.deniedOutright(c.Name) != nil {
@@ -238,16 +237,7 @@ func (r *right) refuse(f *fragment) {
 	var denials []profiles.Denial
 	for _, rule := range scratch.Paths {
 		d := profiles.Denial{Path: rule.Path, Access: rule.Access, Origin: rule.Origin}
-		for _, granted := range f.rights.Paths {
-			switch {
-			case granted.Access&rule.Access == 0:
-			case within(granted.Path, rule.Path):
-				d.Access &^= granted.Access
-			case within(rule.Path, granted.Path):
-				d.Except = append(d.Except, granted.Path)
-			}
-		}
-		if d.Access != 0 {
+		if giveWay(&d, f.rights.Paths) {
 			denials = append(denials, d)
 		}
 	}
@@ -267,6 +257,21 @@ func (r *right) refuse(f *fragment) {
 		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Pass...)
 		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Allow...)
 	}
+}
+
+// giveWay makes a denial give way to grants that outrank it, and says whether
+// anything of it is left.
+func giveWay(d *profiles.Denial, granted []profiles.PathRule) bool {
+	for _, g := range granted {
+		switch {
+		case g.Access&d.Access == 0:
+		case within(g.Path, d.Path) && (g.Tree || d.Match == "" && g.Path == d.Path):
+			d.Access &^= g.Access
+		case within(d.Path, g.Path):
+			d.Except = append(d.Except, g.Path)
+		}
+	}
+	return d.Access != 0
 }
 
 // block takes denied hosts out of rights. A host that a pattern still covers
@@ -340,29 +345,25 @@ func (l *lowering) except(p *profiles.Profile) {
 	}
 	var denials []profiles.Denial
 	for _, d := range p.Denials {
-		lifted := map[profiles.Access][]string{}
 		rest := d.Access
 		for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
-			var paths []string
-			for _, x := range l.excepts {
-				if d.Access&x.access&bit != 0 && d.Covers(x.path) && (d.Class == profiles.Sensitive || d.Class == profiles.Control && x.control) {
-					paths = append(paths, x.path)
-				}
-			}
-			if paths != nil {
-				lifted[bit] = paths
-				rest &^= bit
-			}
-		}
-		if rest == d.Access {
-			denials = append(denials, d)
-			continue
-		}
-		for bit, paths := range lifted {
 			part := d
 			part.Access = bit
-			part.Except = append(slices.Clone(d.Except), paths...)
-			denials = append(denials, part)
+			lifted, all := false, false
+			for _, x := range l.excepts {
+				if d.Access&x.access&bit == 0 || d.Class == profiles.Plain || d.Class == profiles.Control && !x.control || !d.Covers(x.path) {
+					continue
+				}
+				lifted = true
+				all = all || x.path == d.Path
+				part.Except = append(slices.Clone(part.Except), x.path)
+			}
+			if lifted {
+				rest &^= bit
+			}
+			if lifted && !all {
+				denials = append(denials, part)
+			}
 		}
 		if rest != 0 {
 			d.Access = rest

@@ -111,12 +111,11 @@ func beneath(root, name string) (rest string, ok bool) {
 // says what is wrong, "" if nothing.
 func ParseHost(s string) (host string, ports []profiles.PortRange, fault string) {
 	text := s
-	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+	if scheme, _, ok := strings.Cut(s, "://"); ok {
 		u, err := url.Parse(s)
 		if err != nil || u.Host == "" || u.User != nil {
 			return "", nil, "not a URL with a host"
 		}
-		_ = rest
 		text = u.Host
 		if u.Port() == "" {
 			switch strings.ToLower(scheme) {
@@ -159,7 +158,13 @@ func ParseHost(s string) (host string, ports []profiles.PortRange, fault string)
 		}
 	}
 	if p, err := netip.ParsePrefix(host); err == nil {
-		return p.Masked().String(), ports, ""
+		if p.IsSingleIP() {
+			return p.Addr().Unmap().String(), ports, ""
+		}
+		if host = p.Masked().String(); profiles.CheckHost(host) != nil {
+			return "", nil, "not a prefix like 192.0.2.0/24"
+		}
+		return host, ports, ""
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
@@ -168,37 +173,10 @@ func ParseHost(s string) (host string, ports []profiles.PortRange, fault string)
 		return a.Unmap().String(), ports, ""
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "*" {
-		return host, ports, ""
-	}
-	if fault := hostFault(strings.TrimPrefix(host, "*.")); fault != "" {
-		return "", nil, fault
+	if err := profiles.CheckHost(host); err != nil {
+		return "", nil, err.Error()
 	}
 	return host, ports, ""
-}
-
-// hostFault says why a lower-case name is no host name (RFC 1123; underscores
-// are in use).
-func hostFault(name string) string {
-	if name == "" || len(name) > 253 {
-		return "not a host name"
-	}
-	labels := strings.Split(name, ".")
-	for _, l := range labels {
-		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
-			return "not a host name"
-		}
-		for i := 0; i < len(l); i++ {
-			if c := l[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-				return "not a host name"
-			}
-		}
-	}
-	// "0x7f.1", "2130706433", "127.1": resolvers read these as addresses.
-	if last := labels[len(labels)-1]; last[0] >= '0' && last[0] <= '9' {
-		return "neither a host name nor an address in its usual form"
-	}
-	return ""
 }
 
 func parsePorts(s string) ([]profiles.PortRange, string) {

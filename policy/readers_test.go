@@ -1,0 +1,282 @@
+package policy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"skillrun/policy"
+)
+
+// The readers accept less than the usual libraries; what they accept means the
+// same there.
+
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`{"a": [1, -2.5e3, "x\u00e9\ud83d\ude00\n", true, null, {}], "b": ""}`, `[]`, "\"\\/\"", `{"a":1,"a":2}`, `1e999`, `-0`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := policy.ParseAny("json", data)
+		if err != nil {
+			place(t, err)
+			return
+		}
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		var want any
+		if err := dec.Decode(&want); err != nil {
+			t.Fatalf("accepted, but encoding/json says %v", err)
+		}
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			t.Fatal("accepted with text after the end")
+		}
+		if diff := cmp.Diff(number(want), got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func number(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return err.Error()
+		}
+		return f
+	case []any:
+		for i := range v {
+			v[i] = number(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = number(v[k])
+		}
+	}
+	return v
+}
+
+func FuzzTOML(f *testing.F) {
+	for _, s := range []string{
+		"a = 1\nb.c = \"x\"\n[t.u]\nv = [1, 2,\n 3]\n[[l]]\nx = {y = true}\n[[l]]\n",
+		"s = '''a\nb'''\nt = \"\"\"\nx \\\n  y\"\"\"\"\n", "d = 2026-01-31T12:00:00Z", "x = 0x_1", "x = 1_000.5e-3", "[a]\n[a]", "a.b=1\n[a]\nc=2",
+		"[a.b]\n[a]\n[a.c]\n", "a = 'x' # c\r\n", "[[a]]\n[a.b]\n[[a]]\n[a.b]\n", "x = +1", "x = 01", "\"q k\" = 0b1",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := policy.ParseAny("toml", data)
+		if err != nil {
+			place(t, err)
+			return
+		}
+		want := map[string]any{}
+		if _, err := toml.Decode(string(data), &want); err != nil {
+			t.Fatalf("accepted, but the library says %v", err)
+		}
+		if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func plain(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return plain(at)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+	case []map[string]any:
+		list := []any{}
+		for _, m := range v {
+			list = append(list, plain(m))
+		}
+		return list
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+		if v == nil {
+			return []any{}
+		}
+	}
+	return v
+}
+
+func FuzzYAML(f *testing.F) {
+	for _, s := range []string{
+		"name: pdf\ndescription: reads things,\n  and more\nallowed-tools: Read, Bash(git:*)\n",
+		"allowed-tools:\n  - Read\n  - \"Bash(git diff *)\"\nlicense: MIT # c\n", "a:\n- x\n- 'it''s'\nb: {c: [1, two, 3.5], d: ~}\n",
+		"d: >-\n  folded\n  text\nx: |\n  literal\n\n  more\ny: true\n", "a: &x 1\nb: *x\n", "<<: {a: 1}\n", "a: !!str 1", "a: 1\na: 2\n", "a: b: c", "a: 'x\n  y'",
+		"version: 1.0\n", "a: -1\nb: 0x10\nc: 010\nd: 1_000\ne: .5\nf: yes\n", "a: [x, y]]\n", "a:\n    b: c\n  d: e\n", "k: # nothing\n  - v\n", "a: b\n # c\n d\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := policy.ParseAny("yaml", data)
+		if err != nil {
+			place(t, err)
+			return
+		}
+		var want yaml.Node
+		if err := yaml.Unmarshal(data, &want); err != nil {
+			t.Fatalf("accepted, but the library says %v", err)
+		}
+		if want.Kind == 0 {
+			want = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
+		}
+		same(t, want.Content[0], got)
+	})
+}
+
+// same compares structure and strings; numbers and truth values only have to be
+// no strings on either side, since no right hangs on their value.
+func same(t *testing.T, n *yaml.Node, v any) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		m, ok := v.(map[string]any)
+		if !ok || len(m) != len(n.Content)/2 {
+			t.Fatalf("line %d: mapping, and %#v", n.Line, v)
+		}
+		for i := 0; i < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" {
+				t.Fatalf("line %d: key %v", k.Line, k)
+			}
+			w, ok := m[k.Value]
+			if !ok {
+				t.Fatalf("line %d: no key %q", k.Line, k.Value)
+			}
+			same(t, n.Content[i+1], w)
+		}
+	case yaml.SequenceNode:
+		l, ok := v.([]any)
+		if !ok || len(l) != len(n.Content) {
+			t.Fatalf("line %d: sequence, and %#v", n.Line, v)
+		}
+		for i := range l {
+			same(t, n.Content[i], l[i])
+		}
+	case yaml.ScalarNode:
+		s, isString := v.(string)
+		if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			if !isString || strings.Join(strings.Fields(s), " ") != strings.Join(strings.Fields(n.Value), " ") {
+				t.Fatalf("line %d: block %q, and %#v", n.Line, n.Value, v)
+			}
+			return
+		}
+		if n.Tag == "!!str" && (!isString || s != n.Value) {
+			t.Fatalf("line %d: string %q, and %#v", n.Line, n.Value, v)
+		}
+		if n.Tag == "!!null" && v != nil {
+			t.Fatalf("line %d: null, and %#v", n.Line, v)
+		}
+	default:
+		t.Fatalf("line %d: kind %v", n.Line, n.Kind)
+	}
+}
+
+// place checks that an error says where.
+func place(t *testing.T, err error) {
+	var e *policy.Error
+	if !errors.As(err, &e) || e.Pos.File == "" || strings.ContainsAny(err.Error(), "\n\x1b\x00") {
+		t.Fatalf("error without a place or with raw text: %q", err)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add("m.json", []byte(`{"permissions": [{"capability": "filesystem.read", "constraints": {"resource_scope": ["a/*.csv"], "rate_limit": {"max": 1, "per": "day"}}}]}`))
+	f.Add("m.toml", []byte("[[permissions]]\ncapability = \"web.*\"\nexpires_at = 2026-01-31T12:00:00Z\n[limits]\nmemory = \"1GiB\"\n"))
+	f.Add("m.json", []byte(`{"permissions": [{"capability": "*", "effect": "allow"}, {"capability": "web.fetch", "effect": "deny", "priority": -1, "constraints": {"resource_scope": ["x.com"]}}]}`))
+	f.Fuzz(func(t *testing.T, file string, data []byte) {
+		d, err := policy.ParseManifest(file, data)
+		if err != nil {
+			return
+		}
+		// Whatever a manifest says, it lowers.
+		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveDeclared})
+		lower(t, s, inputs("python3", "run.py"))
+		s.Decide(policy.Request{Capability: "filesystem.read", Paths: []string{"/w/x"}, Place: policy.Place{Workspace: "/w"}, Time: noon})
+	})
+}
+
+func FuzzHeader(f *testing.F) {
+	f.Add([]byte("---\nname: x\nallowed-tools: Read Bash(git:*) WebFetch(domain:a.com)\n---\n"))
+	f.Add([]byte("---\nname: x\ncapabilities:\n  tools: [web_fetch, oauth_call:gmail]\n  domains: [a.com]\n---\nbody"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, findings := policy.ParseHeader("SKILL.md", data)
+		if s.Document != nil && len(findings) > 0 {
+			t.Fatal("rights and a finding:", findings)
+		}
+		for _, f := range findings {
+			if strings.ContainsAny(f.String(), "\n\x1b\x00") {
+				t.Fatalf("raw text in %q", f.String())
+			}
+		}
+		if s.Document != nil {
+			lower(t, compose(t, policy.Input{Documents: []*policy.Document{s.Document}, Tier: policy.Approved, Approve: policy.ApproveDeclared}), inputs("true"))
+		}
+	})
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add("c.toml", []byte("preset = \"ci\"\ngrants = [\"unix:/run/x.sock\"]\n[skills.a]\ngrants = []\n"))
+	f.Add("c.yaml", []byte("tools:\n  web_fetch: {allow: scoped, scopes: {a.com: allow, b.com: ask_user}}\n"))
+	f.Fuzz(func(t *testing.T, file string, data []byte) {
+		if _, err := policy.ParseConfig(file, data); err != nil {
+			place(t, err)
+		}
+		if _, err := policy.ParseCeiling(file, data, nil); err != nil {
+			place(t, err)
+		}
+	})
+}
+
+func FuzzGrant(f *testing.F) {
+	for _, s := range []string{"filesystem.read:~/x", "unix:@a", "web.fetch:[::1]:80", "network.client:10.0.0.0/8:1-2", "env_var.read:A*"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		g, err := policy.ParseGrant(s, "--grant")
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\x1b\x00") {
+				t.Fatalf("raw text in %q", err)
+			}
+			return
+		}
+		lower(t, compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{g}}), inputs("true"))
+	})
+}
+
+func TestDeepNesting(t *testing.T) {
+	start := time.Now()
+	for form, text := range map[string]string{
+		"json": strings.Repeat("[", 200000),
+		"toml": "a = " + strings.Repeat("[", 200000),
+		"yaml": "a: " + strings.Repeat("[", 200000),
+	} {
+		if _, err := policy.ParseAny(form, []byte(text)); err == nil || !strings.Contains(err.Error(), "nested deeper than 64 levels") {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("took %v", d)
+	}
+}

@@ -317,10 +317,7 @@ func check(t testing.TB, err error) {
 func chown(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root, for a file of another user")
-		}
-		t.Skip("needs root, for a file of another user")
+		t.Skip("only root can make a file of another user; audit/private tests the check as any user")
 	}
 	check(t, os.Lchown(path, 12345, 12345))
 }

@@ -104,3 +104,25 @@ func TestIdentity(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What belongs to another user is refused, whoever runs the test.
+func TestForeign(t *testing.T) {
+	dir, file := "/", "/etc/passwd" // root's
+	if os.Geteuid() == 0 {
+		dir = t.TempDir()
+		file = dir + "/passwd"
+		check(t, os.WriteFile(file, nil, 0o600))
+		check(t, os.Lchown(dir, 12345, 12345))
+		check(t, os.Lchown(file, 12345, 12345))
+	}
+	if d, err := private.OpenDir(dir); err == nil || !strings.Contains(err.Error(), "belongs to uid") {
+		t.Errorf("%v %v", d, err)
+	}
+	// Even in a directory that was opened otherwise.
+	d, err := os.Open(filepath.Dir(file))
+	check(t, err)
+	defer d.Close()
+	if f, _, err := private.OpenFile(d, "passwd", os.O_RDONLY); err == nil || !strings.Contains(err.Error(), "belongs to uid") {
+		t.Errorf("%v %v", f, err)
+	}
+}

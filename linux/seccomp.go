@@ -26,8 +26,8 @@ const (
 	// NotifyMetadata notifies calls that change mode, owner, times or extended
 	// attributes.
 	NotifyMetadata
-	// NotifySockets notifies socket (unix, IPv4, IPv6), connect, bind, sendto
-	// with an address, sendmsg and sendmmsg.
+	// NotifySockets notifies socket (unix, IPv4, IPv6, netlink), connect, bind,
+	// getsockname and sendto with an address, and refuses pairs of unix datagram sockets.
 	NotifySockets
 	// NotifyOpens notifies every open; openat2 answers ENOSYS.
 	NotifyOpens

@@ -49,5 +49,18 @@ func calls() []call {
 		{nr: unix.SYS_REMOVEXATTR, name: "removexattr", serve: serveRemovexattr, dir: none, path: 0, flags: none, mode: 1, dir2: none, path2: none},
 		{nr: unix.SYS_LREMOVEXATTR, name: "lremovexattr", serve: serveRemovexattr, dir: none, path: 0, flags: none, mode: 1, dir2: none, path2: none, preset: unix.AT_SYMLINK_NOFOLLOW},
 		{nr: unix.SYS_FREMOVEXATTR, name: "fremovexattr", serve: serveRemovexattr, dir: 0, path: none, flags: none, mode: 1, dir2: none, path2: none},
+
+		// Sockets and signals have fixed arguments.
+		{nr: unix.SYS_SOCKET, name: "socket", serve: serveSocket},
+		{nr: unix.SYS_CONNECT, name: "connect", serve: serveConnect},
+		{nr: unix.SYS_BIND, name: "bind", serve: serveBind},
+		{nr: unix.SYS_GETSOCKNAME, name: "getsockname", serve: serveGetsockname},
+		{nr: unix.SYS_SENDTO, name: "sendto", serve: serveSendto},
+		{nr: unix.SYS_KILL, name: "kill", serve: serveKill},
+		{nr: unix.SYS_TKILL, name: "tkill", serve: serveTkill},
+		{nr: unix.SYS_TGKILL, name: "tgkill", serve: serveTgkill},
+		{nr: unix.SYS_RT_SIGQUEUEINFO, name: "rt_sigqueueinfo", serve: serveSigqueue},
+		{nr: unix.SYS_RT_TGSIGQUEUEINFO, name: "rt_tgsigqueueinfo", serve: serveTgsigqueue},
+		{nr: unix.SYS_PIDFD_SEND_SIGNAL, name: "pidfd_send_signal", serve: servePidfdSignal},
 	}, legacyCalls()...)
 }

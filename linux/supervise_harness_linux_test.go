@@ -67,10 +67,20 @@ func newCellAt(t testing.TB, base string) *cell {
 		must(t, os.Mkdir(d, 0o755))
 	}
 	c.profile = &profiles.Profile{Workspace: c.ws, Paths: []profiles.PathRule{
-		{Path: "/", Tree: true, Access: profiles.Read | profiles.Execute},
-		{Path: "/dev", Tree: true, Access: profiles.Read | profiles.Write},
 		{Path: c.ws, Tree: true, Access: workspaceRights},
+		{Path: c.outside, Tree: true, Access: profiles.Read},
+		{Path: filepath.Dir(testBinary(t)), Tree: true, Access: profiles.Read | profiles.Execute},
+		{Path: "/proc", Tree: true, Access: profiles.Read},
 	}, Denials: controlDenials(c.ws)}
+	for _, d := range []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/root", "/home", "/sys", "/run", "/var/lib"} {
+		if real, err := filepath.EvalSymlinks(d); err == nil {
+			c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: real, Tree: true, Access: profiles.Read | profiles.Execute})
+		}
+	}
+	for _, d := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"} {
+		c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: "/dev/" + d, Access: profiles.Read | profiles.Write})
+	}
+	c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: "/dev/pts", Tree: true, Access: profiles.Read | profiles.Write})
 	return c
 }
 
@@ -157,7 +167,9 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		c.t.Fatalf("no listener: %v\n%s", err, out.String())
 	}
 	s := linux.Supervision{Listener: listener, Ruleset: ruleset, Process: cmd.Process.Pid, Profile: c.profile,
-		Own: []string{c.own}, Umask: 0o022, Verdict: func(r linux.Refusal) {
+		Own: []string{c.own}, Umask: 0o022,
+		Redirects: []linux.Redirect{{From: "/tmp", To: c.own}, {From: "/var/tmp", To: c.own}, {From: "/dev/shm", To: c.own}},
+		Verdict: func(r linux.Refusal) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if len(c.refusals) < 10000 {
@@ -237,6 +249,9 @@ func (c *cell) layerOne() int {
 		if r.Access&profiles.Create != 0 {
 			rights |= ll.AccessFSMakeDir | ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym |
 				ll.AccessFSRefer | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
+		}
+		if !r.Tree {
+			rights &= ll.AccessFSExecute | ll.AccessFSWriteFile | ll.AccessFSReadFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
 		}
 		p, err := unix.Open(r.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {

@@ -28,8 +28,11 @@ type Supervision struct {
 	Process int
 	// Root is that directory, an O_PATH descriptor, where the launcher has one;
 	// Process is not looked at then.
-	Root    int
-	Profile *profiles.Profile
+	Root int
+	// Guardian is the process to which orphans of the run go; 0 if none. Only
+	// signals ask for it.
+	Guardian int
+	Profile  *profiles.Profile
 	// Own are directories that are the run's alone, as it sees them: its
 	// private HOME, TMPDIR, and a private /tmp where it has one.
 	Own []string
@@ -42,6 +45,9 @@ type Supervision struct {
 	// Capabilities that the command keeps; the Supervisor's threads keep no
 	// more than these.
 	Capabilities uint64
+	// KeepSockets keeps copies of sockets even where pidfd_getfd would fetch
+	// them, as in containers that refuse it.
+	KeepSockets bool
 	// Umask is the launcher's.
 	Umask uint32
 	// Verdict is called for each refusal, from the Supervisor's threads, one
@@ -118,6 +124,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 	if err == nil {
 		err = s.findDenied()
 	}
+	s.copies.probe(c.KeepSockets)
 	if err == nil {
 		s.perform, err = newPerformers(s)
 	}
@@ -285,9 +292,9 @@ type request struct {
 	text  string // link target, attribute name
 	value []byte // attribute value
 	times [2]unix.Timespec
-	fd    int // to be injected
+	fd    int   // to be injected
+	val   int64 // result where it is no descriptor
 	act   func(*request) unix.Errno
-	slow  bool // may block: not on a thread that others wait for
 }
 
 func (r *request) arg(i int8) uint64 {
@@ -314,6 +321,9 @@ func (r *request) valid() bool {
 
 func (r *request) reply(val int64, e unix.Errno, flags uint32) {
 	resp := response{id: r.id, val: val, err: -int32(e), flags: flags}
+	if e != 0 {
+		resp.val = 0
+	}
 	// ENOENT: the caller is gone, and with it the question.
 	listen(r.s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&resp))
 	r.a.close()
@@ -352,7 +362,7 @@ func (r *request) finish() {
 		r.inject()
 		return
 	}
-	r.fail(e)
+	r.reply(r.val, e, 0)
 }
 
 // inject puts the descriptor that was opened into the caller's table and

@@ -1,8 +1,13 @@
 package linux_test
 
 import (
+	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"skillrun/linux"
 )
 
 func TestSupervisedShell(t *testing.T) {
@@ -20,4 +25,142 @@ func TestSupervisedShell(t *testing.T) {
 		t.Errorf("private: %v %v", fi, err)
 	}
 	t.Log(r.out, c.explain())
+}
+
+// socketScript connects in every way that a path or name can be spelled.
+const socketScript = `
+import os, socket, sys, multiprocessing, asyncio, threading
+where = sys.argv[1]
+outside = where + "/out.sock"
+def say(name, f):
+    try:
+        f(); print(name, "yes")
+    except OSError as e:
+        print(name, "no", e.errno)
+def connect(path, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_UNIX, kind); s.settimeout(5); s.connect(path); s.close()
+say("outside", lambda: connect(outside))
+os.symlink(outside, "link"); say("symlink", lambda: connect("link"))
+say("relative", lambda: connect("../outside/out.sock"))
+say("dot-dot", lambda: connect(os.getcwd() + "/x/../../outside/out.sock") if os.path.isdir("x") or not os.mkdir("x") else 0)
+say("proc-cwd", lambda: connect("/proc/self/cwd/../outside/out.sock"))
+say("abstract", lambda: connect("\0skillrun-test-" + str(os.getppid()) if False else sys.argv[2].replace("@", "\0")))
+d = os.open(where, os.O_RDONLY)
+say("proc-fd", lambda: connect("/proc/self/fd/%d/out.sock" % d))
+say("seqpacket", lambda: connect(outside, socket.SOCK_SEQPACKET))
+say("hard link", lambda: (os.link(outside, "hard"), connect("hard")))
+say("own hard link in tmp", lambda: (os.link(outside, os.environ["TMPDIR"] + "/h"), connect(os.environ["TMPDIR"] + "/h")))
+def dgram(path):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b"x", path)
+say("dgram", lambda: dgram(where + "/out.dgram"))
+say("dgram pair", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", where + "/out.dgram"))
+say("bind outside", lambda: socket.socket(socket.AF_UNIX).bind(where + "/new.sock"))
+say("bind control", lambda: socket.socket(socket.AF_UNIX).bind(".envrc"))
+`
+
+// TestSupervisedSockets tries sockets of others; the same script succeeds
+// unsupervised.
+func TestSupervisedSockets(t *testing.T) {
+	both(t, func(t *testing.T, c *cell) {
+		c.features |= linux.NotifySockets
+		serve(t, c.outside+"/out.sock", "unix")
+		serve(t, c.outside+"/out.dgram", "unixgram")
+		name := "@skillrun-test-" + filepath.Base(filepath.Dir(filepath.Dir(c.ws)))
+		serve(t, name, "unix")
+		c.write(c.outside+"/script.py", socketScript)
+		argv := []string{"python3", c.outside + "/script.py", c.outside, name}
+		r := c.run(argv...)
+		for _, line := range strings.Split(strings.TrimSpace(r.out), "\n") {
+			if !strings.Contains(line, " no ") {
+				t.Errorf("got through: %s", line)
+			}
+		}
+		if n := strings.Count(r.out, "\n"); n != 14 || r.code != 0 {
+			t.Fatalf("%d lines, exit %d:\n%s", n, r.code, r.out)
+		}
+		os.Remove(c.ws + "/link")
+		r = c.bare(argv...)
+		for _, line := range strings.Split(strings.TrimSpace(r.out), "\n") {
+			if !strings.HasSuffix(line, " yes") && !strings.HasPrefix(line, "seqpacket") {
+				t.Errorf("control: %s", line)
+			}
+		}
+	})
+}
+
+const ownSocketScript = `
+import os, socket, threading, multiprocessing, asyncio, subprocess, tempfile
+def pair(path, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_UNIX, kind); s.bind(path); s.listen(1)
+    c = socket.socket(socket.AF_UNIX, kind); c.connect(path)
+    a, _ = s.accept(); c.sendall(b"hello"); assert a.recv(5) == b"hello"
+    c.close(); assert a.recv(5) == b""; a.close(); s.close()
+pair("own.sock"); pair("./sub/../own2.sock" if not os.mkdir("sub") else ""); pair(os.environ["TMPDIR"] + "/t.sock"); pair("\0" + "own-abstract-%d" % os.getpid())
+pair("seq.sock", socket.SOCK_SEQPACKET)
+os.umask(0o077); pair("private.sock"); assert os.stat("private.sock").st_mode & 0o777 == 0o700
+os.unlink("own.sock")
+a, b = socket.socketpair(); a.sendmsg([b"x"]); assert b.recv(1) == b"x"
+s = socket.socket(socket.AF_UNIX); s.setblocking(False)
+try: s.connect("nowhere")
+except FileNotFoundError: pass
+def work(q): q.put(os.getpid())
+if __name__ == "__main__":
+    q = multiprocessing.Queue(); p = multiprocessing.Process(target=work, args=(q,)); p.start(); q.get(); p.join()
+    with multiprocessing.Manager() as m:
+        d = m.dict(); d["x"] = 1; assert d["x"] == 1
+    async def main():
+        async def hello(r, w): w.write(await r.read(5)); await w.drain(); w.close()
+        server = await asyncio.start_unix_server(hello, "aio.sock")
+        r, w = await asyncio.open_unix_connection("aio.sock")
+        w.write(b"12345"); assert await r.read(5) == b"12345"; w.close(); server.close()
+    asyncio.run(main())
+    subprocess.run(["node", "-e", """
+const net=require('net'),cp=require('child_process');
+const s=net.createServer(c=>c.end('hi')).listen('node.sock',()=>net.connect('node.sock').on('data',d=>{console.log(''+d);s.close();
+const k=cp.spawn(process.execPath,['-e','process.on(\\'message\\',m=>{process.send(m+1);process.disconnect()})'],{stdio:['inherit','inherit','inherit','ipc']});k.on('message',m=>console.log(m));k.send(1)}))
+"""], check=True)
+    print("fine")
+`
+
+func TestSupervisedOwnSockets(t *testing.T) {
+	both(t, func(t *testing.T, c *cell) {
+		c.features |= linux.NotifySockets
+		c.write(c.outside+"/script.py", ownSocketScript)
+		r := c.run("python3", c.outside+"/script.py")
+		if r.code != 0 || !strings.Contains(r.out, "hi\n2\nfine\n") {
+			t.Errorf("exit %d\n%s%s", r.code, r.out, c.explain())
+		}
+	})
+}
+
+// both runs a test with pidfd_getfd, and as where it is refused.
+func both(t *testing.T, f func(*testing.T, *cell)) {
+	t.Run("getfd", func(t *testing.T) { f(t, newCell(t)) })
+	t.Run("copies", func(t *testing.T) {
+		c := newCell(t)
+		c.config = func(s *linux.Supervision) { s.KeepSockets = true }
+		f(t, c)
+	})
+}
+
+func serve(t *testing.T, name, network string) {
+	t.Helper()
+	if network == "unixgram" {
+		l, err := net.ListenUnixgram(network, &net.UnixAddr{Name: name, Net: network})
+		must(t, err)
+		t.Cleanup(func() { l.Close() })
+		return
+	}
+	l, err := net.Listen(network, name)
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
 }

@@ -83,8 +83,8 @@ func (r *request) open() {
 		r.fail(e)
 		return
 	}
-	// A FIFO's other end, a serial line's carrier: such opens wait.
-	r.slow = o.kind == special && r.flags&unix.O_NONBLOCK == 0
+	// A FIFO may make the performing thread wait for its other end; others
+	// serve meanwhile.
 	r.perform(func(r *request) unix.Errno {
 		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
 		r.fd = fd

@@ -26,14 +26,13 @@ type performers struct {
 
 // performersMost bounds the threads; a run that keeps this many calls blocked
 // waits for itself.
-const performersMost = 64
+const performersMost = 512
 
 // performer is one thread. The resolving thread leaves a request in next and
 // sets state; a futex wakes the thread if it has gone to sleep.
 type performer struct {
 	state   atomic.Uint32
 	next    *request
-	ownFS   bool // has a working directory of its own, see [request.bindPath]
 	started chan error
 }
 
@@ -136,7 +135,7 @@ func (p *performers) close() {
 func (p *performers) run(w *performer) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
 	blockSignals()
-	w.started <- p.restrict(w)
+	w.started <- p.restrict()
 	for {
 		for i := 0; w.state.Load() == performerIdle; i++ {
 			if i >= performerSpins && w.state.CompareAndSwap(performerIdle, performerSleeps) {
@@ -163,8 +162,8 @@ const performerSpins = 0
 // restrict gives the thread the command's rights. Its umask is zero, since the
 // caller's is applied to the modes; where the kernel refuses a thread a file
 // system context of its own (Docker), the whole process's is.
-func (p *performers) restrict(w *performer) error {
-	w.ownFS = unix.Unshare(unix.CLONE_FS) == nil
+func (p *performers) restrict() error {
+	unix.Unshare(unix.CLONE_FS)
 	unix.Umask(0)
 	if err := dropCapabilities(p.s.config.Capabilities); err != nil {
 		return fmt.Errorf("cannot drop a performing thread's capabilities: %w", err)

@@ -1,5 +1,476 @@
 package linux
 
-type sockets struct{}
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
 
-func (s *sockets) release() {}
+	"golang.org/x/sys/unix"
+)
+
+// The handlers of calls that make sockets and give them addresses. A unix
+// socket is reached by a path that only its resolved end tells apart, so the
+// performing thread connects to the pinned socket itself.
+//
+// The caller's socket is had by pidfd_getfd. Where that is refused (Docker's
+// filter), sockets are made here and a copy is kept until it is connected or
+// bound.
+//
+// Unix datagram sockets are not made: sendmsg, whose address no filter sees,
+// would carry them past every verdict, and notifying each sendmsg would cost
+// every program that passes descriptors or talks over a stream.
+
+// sockets holds the copies, by the inode number of the socket.
+type sockets struct {
+	mu     sync.Mutex
+	getfd  bool
+	copies map[uint64]int
+	order  []uint64
+	// bound are the addresses that callers gave: the kernel remembers the
+	// path of a pinned directory instead, which nobody else can use.
+	bound map[uint64][]byte
+}
+
+// copiesMost bounds the copies; the oldest goes first, and can then no longer
+// be connected.
+const copiesMost = 512
+
+// probe finds out whether pidfd_getfd is to be had, on ourselves.
+func (k *sockets) probe(keep bool) {
+	k.copies, k.bound = map[uint64]int{}, map[uint64][]byte{}
+	if keep {
+		return
+	}
+	pidfd, err := unix.PidfdOpen(unix.Getpid(), 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(pidfd)
+	if fd, err := unix.PidfdGetfd(pidfd, pidfd, 0); err == nil {
+		unix.Close(fd)
+		k.getfd = true
+	}
+}
+
+func (k *sockets) keep(fd int) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	n, e := dup(fd)
+	if e != 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.order) >= copiesMost {
+		k.drop(k.order[0])
+	}
+	k.copies[st.Ino] = n
+	k.order = append(k.order, st.Ino)
+}
+
+func (k *sockets) drop(ino uint64) {
+	fd, ok := k.copies[ino]
+	if !ok {
+		return
+	}
+	unix.Close(fd)
+	delete(k.copies, ino)
+	for i, o := range k.order {
+		if o == ino {
+			k.order = append(k.order[:i], k.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// done lets a copy go: a stream that is connected or bound needs no more
+// verdicts, and a copy would keep its other end from seeing it closed.
+func (k *sockets) done(fd int) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.drop(st.Ino)
+}
+
+func (k *sockets) release() {
+	for _, fd := range k.copies {
+		unix.Close(fd)
+	}
+	k.copies = nil
+}
+
+// socket gives a descriptor of ours for the caller's socket number fd, in
+// r.a.fd, so that it is closed with the request.
+func (r *request) socket(fd int) unix.Errno {
+	k := &r.s.copies
+	r.a = object{parent: -1, fd: -1}
+	if fd < 0 {
+		return unix.EBADF
+	}
+	ino, e := r.socketInode(fd)
+	if e != 0 {
+		return e
+	}
+	e = unix.EACCES
+	if k.getfd {
+		r.a.fd, e = r.fetch(fd)
+	} else {
+		k.mu.Lock()
+		if c, ok := k.copies[ino]; ok {
+			r.a.fd, e = dup(c)
+		}
+		k.mu.Unlock()
+	}
+	r.a.opened = e == 0
+	return e
+}
+
+// socketInode gives the inode number of the caller's socket number fd.
+func (r *request) socketInode(fd int) (uint64, unix.Errno) {
+	var buf [64]byte
+	n, err := unix.Readlinkat(r.task.dir, "fd/"+strconv.Itoa(fd), buf[:])
+	if err != nil {
+		return 0, unix.EBADF
+	}
+	digits, ok := strings.CutPrefix(strings.TrimSuffix(string(buf[:n]), "]"), "socket:[")
+	if !ok {
+		return 0, unix.ENOTSOCK
+	}
+	ino, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, unix.ENOTSOCK
+	}
+	return ino, 0
+}
+
+// fetch copies a descriptor of the caller's.
+func (r *request) fetch(fd int) (int, unix.Errno) {
+	pidfd, err := unix.PidfdOpen(r.tid, unix.O_EXCL) // PIDFD_THREAD, 6.9
+	if err != nil {
+		// Before 6.9 only a process can be opened; its threads share its
+		// descriptors unless they took pains not to.
+		pid, ok := number(r.task.dir, "status", "\nTgid:\t", 10)
+		if !ok {
+			return -1, unix.ESRCH
+		}
+		if pidfd, err = unix.PidfdOpen(int(pid), 0); err != nil {
+			return -1, errno(err)
+		}
+	}
+	defer unix.Close(pidfd)
+	n, err := unix.PidfdGetfd(pidfd, fd, 0)
+	return n, errno(err)
+}
+
+func serveSocket(r *request) {
+	domain, typ, proto := int(int32(r.args[0])), int(int32(r.args[1])), int(int32(r.args[2]))
+	if domain == unix.AF_UNIX {
+		if t := typ & 0xf; t != unix.SOCK_STREAM && t != unix.SOCK_SEQPACKET {
+			r.refuse(ruling{errno: errAccess, path: "unix datagram socket"})
+			return
+		}
+	} else if r.s.copies.getfd {
+		// What the filter lets pass here it lets pass: nothing is decided,
+		// and the arguments are numbers that cannot change any more.
+		r.resume()
+		return
+	}
+	r.flags = typ & unix.O_CLOEXEC // SOCK_CLOEXEC has its value
+	r.perform(func(r *request) unix.Errno {
+		fd, err := unix.Socket(domain, typ|unix.SOCK_CLOEXEC, proto)
+		if err != nil {
+			return errno(err)
+		}
+		if !r.s.copies.getfd {
+			r.s.copies.keep(fd)
+		}
+		r.fd = fd
+		return 0
+	})
+}
+
+// address is a socket address as the caller gave it.
+type address struct {
+	raw    []byte
+	family uint16
+	path   string // AF_UNIX
+	bare   bool   // AF_UNIX without a name
+}
+
+func (a *address) abstract() bool { return strings.HasPrefix(a.path, "\x00") }
+
+// label names an abstract socket as Profiles do.
+func (a *address) label() string { return "@" + a.path[1:] }
+
+const addressMost = 128 // sizeof(struct sockaddr_storage)
+
+func (r *request) address(at, size uint64) (a address, e unix.Errno) {
+	n := int(int32(size))
+	if n < 0 || n > addressMost {
+		return a, unix.EINVAL
+	}
+	a.raw = make([]byte, n)
+	if e := r.read(at, a.raw); e != 0 || n < 2 {
+		if e == 0 {
+			e = unix.EINVAL
+		}
+		return a, e
+	}
+	a.family = binary.NativeEndian.Uint16(a.raw)
+	if a.family != unix.AF_UNIX {
+		return a, 0
+	}
+	a.path = string(a.raw[2:])
+	switch {
+	case len(a.path) > 108:
+		return a, unix.EINVAL
+	case a.path == "":
+		a.bare = true
+	case a.path[0] != 0:
+		if i := bytes.IndexByte(a.raw[2:], 0); i >= 0 {
+			a.path = a.path[:i]
+		}
+	}
+	return a, 0
+}
+
+// The raw forms of calls: addresses go to the kernel as they came, but for
+// the path, which becomes that of a pinned descriptor.
+func connectRaw(fd int, raw []byte) unix.Errno {
+	_, _, e := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+	return e
+}
+
+func bindRaw(fd int, raw []byte) unix.Errno {
+	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+	return e
+}
+
+func unixAddress(path string) []byte {
+	raw := make([]byte, 2, 3+len(path))
+	binary.NativeEndian.PutUint16(raw, unix.AF_UNIX)
+	return append(append(raw, path...), 0)
+}
+
+// reach rules on talking to a unix address and gives the address to use for
+// it; r.b pins the socket meanwhile.
+func (r *request) reach(a address) (raw []byte, ok bool) {
+	switch {
+	case a.family != unix.AF_UNIX || a.bare:
+		return a.raw, true
+	case a.abstract():
+		if rule := r.s.decider.socket(a.label(), r.s.decider.ledger.ownAbstract(a.path[1:])); !rule.ok() {
+			r.refuse(rule)
+			return nil, false
+		}
+		return a.raw, true
+	}
+	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, true); e != 0 {
+		r.fail(e)
+		return nil, false
+	}
+	switch {
+	case r.b.fd < 0:
+		r.fail(unix.ENOENT)
+		return nil, false
+	case r.b.st.Mode&unix.S_IFMT != unix.S_IFSOCK:
+		r.fail(unix.ECONNREFUSED)
+		return nil, false
+	}
+	rule := r.s.decider.socket(r.b.place.path, r.s.decider.ledger.ownSocket(r.b.id(), birth(r.b.fd)))
+	if !rule.ok() {
+		r.refuse(rule)
+		return nil, false
+	}
+	return unixAddress(fdPath(r.b.fd)), true
+}
+
+// birth tells a socket file from a later one with the same inode number. Zero
+// where the file system knows no time of birth.
+func birth(fd int) int64 {
+	var sx unix.Statx_t
+	if unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &sx) != nil || sx.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return sx.Btime.Sec*1e9 + int64(sx.Btime.Nsec)
+}
+
+func serveConnect(r *request) {
+	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
+	if e == 0 {
+		e = r.socket(int(int32(r.args[0])))
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	raw, ok := r.reach(a)
+	if !ok {
+		return
+	}
+	r.perform(func(r *request) unix.Errno {
+		e := connectRaw(r.a.fd, raw)
+		if (e == 0 || e == unix.EINPROGRESS) && !r.s.copies.getfd && a.family != unix.AF_UNSPEC {
+			r.s.copies.done(r.a.fd)
+		}
+		return e
+	})
+}
+
+func serveBind(r *request) {
+	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
+	if e == 0 {
+		e = r.socket(int(int32(r.args[0])))
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
+		r.perform(func(r *request) unix.Errno {
+			e := bindRaw(r.a.fd, a.raw)
+			if e == 0 && a.family == unix.AF_UNIX {
+				if sa, err := unix.Getsockname(r.a.fd); err == nil {
+					if u, ok := sa.(*unix.SockaddrUnix); ok && strings.HasPrefix(u.Name, "@") {
+						r.s.decider.ledger.boundAbstract(u.Name[1:])
+					}
+				}
+			}
+			return e
+		})
+		return
+	}
+	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, false); e != 0 {
+		r.fail(e)
+		return
+	}
+	switch {
+	case r.b.parent < 0 || r.b.kind != absent:
+		r.fail(unix.EADDRINUSE)
+		return
+	case r.b.slash:
+		r.fail(unix.ENOENT)
+		return
+	}
+	if rule := r.s.decider.create(r.b.place); !rule.ok() {
+		r.refuse(rule)
+		return
+	}
+	r.mode = r.s.decider.newMode(0o777, r.mask())
+	r.perform(func(r *request) unix.Errno {
+		// The file takes its mode from the socket.
+		if err := unix.Fchmod(r.a.fd, r.mode); err != nil {
+			return errno(err)
+		}
+		name := fdPath(r.b.parent) + "/" + r.b.place.name
+		if len(name) > 107 {
+			return unix.ENAMETOOLONG
+		}
+		if e := bindRaw(r.a.fd, unixAddress(name)); e != 0 {
+			return e
+		}
+		fd, err := unix.Openat(r.b.parent, r.b.place.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err == nil {
+			var st unix.Stat_t
+			if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+				r.s.decider.ledger.bound(fileID{st.Dev, st.Ino}, birth(fd))
+			}
+			unix.Close(fd)
+		}
+		r.s.decider.ledger.add(r.b.place, fileID{})
+		r.s.copies.named(r.a.fd, a.raw)
+		return 0
+	})
+}
+
+func (k *sockets) named(fd int, raw []byte) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ino := range k.bound {
+		if len(k.bound) < 4*copiesMost {
+			break
+		}
+		delete(k.bound, ino)
+	}
+	k.bound[st.Ino] = raw
+	if !k.getfd {
+		k.drop(st.Ino)
+	}
+}
+
+// serveGetsockname answers with the address that was given to bind; all other
+// sockets' the kernel tells. Nothing is decided here.
+func serveGetsockname(r *request) {
+	ino, e := r.socketInode(int(int32(r.args[0])))
+	r.s.copies.mu.Lock()
+	raw, ok := r.s.copies.bound[ino]
+	r.s.copies.mu.Unlock()
+	if e != 0 || !ok || !r.valid() {
+		r.resume()
+		return
+	}
+	var size [4]byte
+	if e := r.read(r.args[2], size[:]); e != 0 {
+		r.fail(e)
+		return
+	}
+	room := int32(binary.NativeEndian.Uint32(size[:]))
+	if room < 0 {
+		r.fail(unix.EINVAL)
+		return
+	}
+	if raw[len(raw)-1] != 0 && len(raw) < 110 {
+		raw = append(raw[:len(raw):len(raw)], 0) // as the kernel does
+	}
+	binary.NativeEndian.PutUint32(size[:], uint32(len(raw)))
+	e = r.write(r.args[1], raw[:min(len(raw), int(room))])
+	if e == 0 {
+		e = r.write(r.args[2], size[:])
+	}
+	r.fail(e)
+}
+
+const sendMost = 1 << 20
+
+// serveSendto serves sends with an address.
+func serveSendto(r *request) {
+	a, e := r.address(r.args[4], uint64(uint32(r.args[5])))
+	if e == 0 {
+		e = r.socket(int(int32(r.args[0])))
+	}
+	if e == 0 && r.args[2] > sendMost {
+		e = unix.EMSGSIZE
+	}
+	if e == 0 {
+		r.value = make([]byte, r.args[2], r.args[2]+1)
+		e = r.read(r.args[1], r.value)
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	raw, ok := r.reach(a)
+	if !ok {
+		return
+	}
+	flags := uintptr(uint32(r.args[3])) | unix.MSG_NOSIGNAL
+	r.perform(func(r *request) unix.Errno {
+		data := r.value[:cap(r.value)]
+		n, _, e := unix.Syscall6(unix.SYS_SENDTO, uintptr(r.a.fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(r.value)),
+			flags, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+		r.val = int64(n)
+		return e
+	})
+}

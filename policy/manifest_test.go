@@ -120,3 +120,33 @@ func TestManifestToProfile(t *testing.T) {
 		t.Error("origin:", v.Origin())
 	}
 }
+
+// Refusing a capability refuses what it is about, and not what it needs on the
+// way: reading the history is another capability.
+func TestDenyIsAboutItsOwn(t *testing.T) {
+	d := parse(t, "skillguard-manifest.json", `{"permissions": [
+  {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
+  {"capability": "filesystem.write", "effect": "allow", "constraints": {"workspace_only": true}},
+  {"capability": "commit.read", "effect": "allow"},
+  {"capability": "commit.create", "effect": "deny"},
+  {"capability": "commit.push", "effect": "deny"},
+  {"capability": "source_code.execute", "effect": "deny"}
+]}`)
+	p := lower(t, compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved}), inputs("python3", "run.py"))
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/w/.git/HEAD", profiles.Read, true},
+		{"/w/.git/HEAD", profiles.Write, false},
+		{"/w/.git/index.lock", profiles.Create, false},
+		{"/w/in.csv", profiles.Read, true},
+		{"/w/in.csv", profiles.Write, true},
+		{"/w/run.py", profiles.Execute, false},
+	} {
+		if got := p.Allows(c.path, c.access); got.Allowed != c.want {
+			t.Errorf("Allows(%s, %s) = %v, want %v (%+v)", c.path, c.access, got.Allowed, c.want, got.Origin())
+		}
+	}
+}

@@ -236,6 +236,7 @@ func (r *right) refuse(f *fragment) {
 	refused.lower(scratch)
 	var denials []profiles.Denial
 	for _, rule := range scratch.Paths {
+		rule.Access &^= r.incidental()
 		d := profiles.Denial{Path: rule.Path, Access: rule.Access, Origin: rule.Origin}
 		if giveWay(&d, f.rights.Paths) {
 			denials = append(denials, d)
@@ -272,6 +273,16 @@ func giveWay(d *profiles.Denial, granted []profiles.PathRule) bool {
 		}
 	}
 	return d.Access != 0
+}
+
+// incidental is the access that a capability brings along and another one is
+// about: refusing to make commits does not refuse to read them.
+func (r *right) incidental() profiles.Access {
+	switch r.capability.means {
+	case createCommits, pushCommits, executeSource:
+		return profiles.Read
+	}
+	return 0
 }
 
 // block takes denied hosts out of rights. A host that a pattern still covers

@@ -31,11 +31,12 @@ import (
 // world is everything outside the run: servers that stand at every address at
 // once and note who reached them, and a name server.
 type world struct {
-	ca   *x509.CertPool
-	pem  []byte
-	mu   sync.Mutex
-	seen []string
-	busy atomic.Int64 // connections being served
+	ca    *x509.CertPool
+	pem   []byte
+	files map[string][]byte // what the web servers have, by path
+	mu    sync.Mutex
+	seen  []string
+	busy  atomic.Int64 // connections being served
 	// names is what the name server knows; lies makes the whole answer of a
 	// question instead.
 	names map[string][]string
@@ -153,7 +154,7 @@ func newWorld(t testing.TB) *world {
 			}
 		}()
 	}
-	w.serveNames(t)
+	w.serveNamesAt(t, nameServer)
 	return w
 }
 
@@ -253,7 +254,16 @@ func (w *world) http(c io.ReadWriter, raw net.Conn, kind string) {
 			size, _ := strconv.Atoi(n)
 			answer = strings.Repeat("x", size)
 		}
+		if b, ok := w.files[target]; ok {
+			answer = string(b)
+		} else if strings.HasPrefix(target, "/repo.git/") {
+			fmt.Fprint(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+			continue
+		}
 		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+		if len(f) > 2 && f[2] == "HTTP/1.0" && !chunked {
+			return
+		}
 	}
 }
 
@@ -286,13 +296,13 @@ func (w *world) certificate(t testing.TB) *tls.Config {
 	}, Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: key}}}
 }
 
-// serveNames is the world's name server, by UDP and TCP.
-func (w *world) serveNames(t testing.TB) {
-	pc, err := net.ListenPacket("udp", nameServer)
+// serveNamesAt is the world's name server, by UDP and TCP.
+func (w *world) serveNamesAt(t testing.TB, addr string) {
+	pc, err := net.ListenPacket("udp4", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp", nameServer)
+	ln, err := net.Listen("tcp4", addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -36,9 +37,14 @@ func (r *right) lower(p *profiles.Profile) {
 	case deleteFiles, deleteSource:
 		r.files(p, profiles.Delete)
 	case executeSource:
-		r.files(p, profiles.Read|profiles.Execute)
-		if r.place.Skill != "" && !r.entry.Constraints.Scoped {
-			r.path(p, r.place.Skill, profiles.Read|profiles.Execute)
+		if r.entry.Constraints.Scoped {
+			r.files(p, profiles.Read|profiles.Execute)
+		} else {
+			for _, dir := range [...]string{r.place.Workspace, r.place.Skill} {
+				if dir != "" {
+					r.path(p, dir, profiles.Read|profiles.Execute)
+				}
+			}
 		}
 		p.Process.Create, p.Process.ExecuteOwn, p.Process.Origin = true, true, r.origin()
 	case createProcesses:
@@ -81,11 +87,14 @@ func (r *right) lower(p *profiles.Profile) {
 	case installPackages:
 		groups := values(r.entry.Constraints.Scope)
 		if !r.entry.Constraints.Scoped {
-			groups = profiles.HostGroups()
+			groups = registries()
 		}
 		for _, g := range groups {
 			rules, _ := profiles.HostGroup(g)
 			for _, rule := range rules {
+				if !rule.ReadOnly && !r.user {
+					continue // a host that takes uploads is no mere registry
+				}
 				rule.Origin = r.origin()
 				p.Network.Mode = profiles.NetHosts
 				p.Network.Hosts = append(p.Network.Hosts, rule)
@@ -129,6 +138,15 @@ func (r *right) lower(p *profiles.Profile) {
 			r.display(p)
 		}
 	}
+}
+
+// registries are the shipped groups of hosts that only give: code hosts take
+// uploads too, and have to be named.
+func registries() []string {
+	return slices.DeleteFunc(profiles.HostGroups(), func(group string) bool {
+		rules, _ := profiles.HostGroup(group)
+		return slices.ContainsFunc(rules, func(r profiles.HostRule) bool { return !r.ReadOnly })
+	})
 }
 
 // allows says whether an argument of the entry includes a value.

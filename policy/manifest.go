@@ -280,7 +280,7 @@ func patternFault(pattern string, err error) string {
 			}
 		}
 	}
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	return Escape(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 }
 
 func decodeArguments(n *node) ([]Argument, error) {

@@ -39,9 +39,9 @@ func schema(toml bool) object {
 	slices.Sort(capabilities)
 	capabilities = slices.Compact(capabilities)
 
-	const line = `^[^\u0000-\u001f\u007f-\u009f]+$`
+	const line = `^[^\x00-\x1f\x7f-\x9f]+$`
 	text := object{"type": "string", "pattern": line}
-	prose := object{"type": "string", "pattern": `^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$`}
+	prose := object{"type": "string", "pattern": `^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`}
 	texts := object{"type": "array", "items": text}
 	positive := object{"type": "integer", "minimum": 1}
 	size := object{"anyOf": []any{positive, object{"type": "string", "pattern": "^[0-9]+ ?(B|[KMGT](i?B)?)?$"}}}
@@ -63,6 +63,12 @@ func schema(toml bool) object {
 			"per_seconds": positive, "max_bytes": size, "max_connections": positive,
 		}),
 	})
+	window := constraints["properties"].(object)["time_window"].(object)
+	window["dependentRequired"] = object{"start": []string{"end"}, "end": []string{"start"}}
+	rate := constraints["properties"].(object)["rate_limit"].(object)
+	rate["minProperties"] = 1
+	rate["dependentRequired"] = object{"per": []string{"max"}, "per_seconds": []string{"max"}}
+	rate["not"] = object{"required": []string{"per", "per_seconds"}}
 	permission := table(object{
 		"capability":   object{"enum": capabilities},
 		"effect":       object{"enum": []string{"allow", "confirm", "deny"}, "description": "absent: what the capability's protection level says"},

@@ -1,0 +1,94 @@
+package policy_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"skillrun/policy"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/*.txtar")
+
+// golden compares the archive's files, each made by result from its input: the
+// lines after a line "== ". Run `go test ./policy -update` after a change.
+func golden(t *testing.T, file string, result func(name, input string) string) {
+	t.Helper()
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range ar.Files {
+		input, want, _ := strings.Cut(string(f.Data), "\n== ")
+		got := "\n" + strings.TrimRight(result(f.Name, input+"\n"), "\n")
+		got = strings.ReplaceAll(got, "\n", "\n== ")[len("\n== "):]
+		want = strings.TrimRight(want, "\n")
+		if diff := cmp.Diff(want, got); diff != "" && !*update {
+			t.Errorf("%s (go test ./policy -update rewrites it): %s", f.Name, diff)
+		}
+		ar.Files[i].Data = []byte(input + "\n== " + got + "\n")
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestBadInput holds the message of every kind of fault.
+func TestBadInput(t *testing.T) {
+	golden(t, "testdata/bad.txtar", func(name, input string) string {
+		// \xHH stands for bytes that a text file cannot hold.
+		data := []byte(strings.NewReplacer(`\x00`, "\x00", `\x1b`, "\x1b", `\xff`, "\xff", `\ufeff`, "\ufeff", `\x{85}`, "\u0085").Replace(input))
+		var err error
+		switch {
+		case strings.HasPrefix(name, "SKILL"):
+			s, findings := policy.ParseHeader("SKILL.md", data)
+			if s.Document != nil {
+				return "rights"
+			}
+			var lines []string
+			for _, f := range findings {
+				lines = append(lines, f.String())
+			}
+			return strings.Join(lines, "\n")
+		case strings.HasPrefix(name, "config"):
+			_, err = policy.ParseConfig("config.toml", data)
+		case strings.HasPrefix(name, "capabilities"):
+			_, err = policy.ParseCeiling("capabilities.yaml", data, nil)
+		case strings.HasPrefix(name, "toml"):
+			_, err = policy.ParseManifest("skillrun.toml", data)
+		default:
+			_, err = policy.ParseManifest("m.json", data)
+		}
+		if err == nil {
+			t.Errorf("%s is accepted", name)
+			return "accepted"
+		}
+		return err.Error()
+	})
+}
+
+func TestGrantFaults(t *testing.T) {
+	for grant, want := range map[string]string{
+		"":                        `--grant "": unknown capability ""`,
+		"filesystem.raed":         `--grant "filesystem.raed": unknown capability "filesystem.raed" (did you mean "filesystem.read"?)`,
+		"filesystem.*":            `--grant "filesystem.*": grants are single capabilities, not patterns`,
+		"filesystem.read:":        `--grant "filesystem.read:": nothing after the colon`,
+		"unix:x.sock":             `--grant "unix:x.sock": unix: takes the path of a socket, or @NAME`,
+		"unix":                    `--grant "unix": unix: takes the path of a socket, or @NAME`,
+		"web.fetch:127.1":         `--grant "web.fetch:127.1": ends in a number and is not an address`,
+		"web.fetch:a.com:99999":   `--grant "web.fetch:a.com:99999": not a port between 1 and 65535`,
+		"web.fetch:a.com\x00b":    `--grant "web.fetch:a.com\x00b": control character`,
+		"env_var.read:A B":        `--grant "env_var.read:A B": not the name of a variable`,
+		"external_api.call:*.com": `--grant "external_api.call:*.com": a wildcard over names of strangers (a top-level domain)`,
+	} {
+		if _, err := policy.ParseGrant(grant, "--grant"); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", grant, err, want)
+		}
+	}
+}

@@ -486,15 +486,11 @@ func (b *scripter) enterScript() ([]step, error) {
 		// EPERM in containers that refuse keyctl; the filter refuses it, too.
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
-	for _, l := range b.plan.Rlimits {
-		// A limit of the caller's own that is stricter stays: nobody may raise
-		// it without a capability of the host's.
-		lim := new(unix.Rlimit)
-		if err := unix.Getrlimit(l.Resource, lim); err != nil {
-			return nil, fmt.Errorf("limit %d: %w", l.Resource, err)
+	for _, l := range b.rlimits() {
+		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}
+		if l.Resource == unix.RLIMIT_NOFILE {
+			lim = b.openFiles(l.Value)
 		}
-		lim.Max = min(lim.Max, l.Value)
-		lim.Cur = min(lim.Cur, lim.Max)
 		b.keep = append(b.keep, lim)
 		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim))))
 	}
@@ -526,6 +522,39 @@ func (b *scripter) enterScript() ([]step, error) {
 		}
 	}
 	return s, nil
+}
+
+// rlimits are the plan's, none above what this process may itself have: a hard
+// limit can be lowered only.
+func (b *scripter) rlimits() []Rlimit {
+	var out []Rlimit
+	files := false
+	for _, l := range b.plan.Rlimits {
+		var now unix.Rlimit
+		if unix.Getrlimit(l.Resource, &now) == nil && now.Max < l.Value {
+			l.Value = now.Max
+		}
+		files = files || l.Resource == unix.RLIMIT_NOFILE
+		out = append(out, l)
+	}
+	if !files {
+		var now unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NOFILE, &now) == nil {
+			out = append(out, Rlimit{unix.RLIMIT_NOFILE, now.Max})
+		}
+	}
+	return out
+}
+
+// openFiles gives the limit of descriptors with the soft limit that the caller
+// had: Go's runtime raises its own at start, which a raw execve would pass on,
+// and says nowhere what it was. The parent's is most likely the same.
+func (b *scripter) openFiles(hard uint64) *unix.Rlimit {
+	var parent unix.Rlimit
+	if unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &parent) != nil {
+		parent.Cur = 1024 // the kernel's and systemd's default
+	}
+	return &unix.Rlimit{Cur: min(parent.Cur, hard), Max: hard}
 }
 
 // listener installs the notifying filter. WAIT_KILLABLE_RECV (5.19) keeps a

@@ -1,0 +1,106 @@
+package linux
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// mask takes the denied names that exist out of the run's view, where it has a
+// mount namespace: then the tree around them can be granted whole, new files
+// can appear beside them, and nothing has to be carved. A name is masked only
+// if nothing of it may be used: an exception beneath it, or an access that is
+// not denied, leaves it to be carved.
+func (c *compiler) mask() {
+	if c.plan.Namespaces == 0 || c.facts.Masked == "" {
+		return
+	}
+	const whole = profiles.Read | profiles.Write | profiles.Create
+	var rest []point
+	var masked string // the last directory masked: what is beneath is hidden with it
+	for i, p := range c.points {
+		if masked != "" && inTree(masked, p.path) {
+			continue
+		}
+		below := i+1 < len(c.points) && inTree(p.path, c.points[i+1].path) && c.exceptBeneath(p.path)
+		if p.access&whole != whole || c.denied(p.path, whole) != whole || below || !c.inGrant(p.path) {
+			rest = append(rest, p)
+			continue
+		}
+		info, ok := c.lstat(p.path)
+		switch {
+		case !ok:
+		case info.IsDir():
+			masked = p.path
+			c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountMaskDir, Target: p.path})
+		case info.Mode()&fs.ModeSymlink == 0:
+			c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountMaskFile, Target: p.path, Source: c.facts.Masked})
+		default:
+			rest = append(rest, p) // a mount would be on the link's target
+		}
+	}
+	c.points = rest
+}
+
+// exceptBeneath says whether some denial makes an exception beneath dir.
+func (c *compiler) exceptBeneath(dir string) bool {
+	for i := range c.p.Denials {
+		for _, e := range c.p.Denials[i].Except {
+			if !strings.HasPrefix(e, "/") || inTree(dir, e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inGrant says whether some rule grants p or something above it.
+func (c *compiler) inGrant(p string) bool {
+	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p || r.Tree && inTree(r.Path, p) })
+}
+
+// mounts builds the rest of the run's own view: its processes, read-only kernel
+// settings, and directories of its own where all users share one.
+func (c *compiler) mounts() {
+	if c.plan.Namespaces == 0 {
+		return
+	}
+	view := []Mount{
+		{Kind: MountProc, Target: "/proc"},
+		// Writing there needs no capability, only user id 0.
+		{Kind: MountBind, Target: "/proc/sys", Source: "/proc/sys"},
+		{Kind: MountReadOnly, Target: "/proc/sys"},
+	}
+	for i := range c.plan.Layers {
+		for j := range c.plan.Layers[i].Rules {
+			if r := &c.plan.Layers[i].Rules[j]; inTree("/proc", r.Path) {
+				r.Late = true // the run's own procfs is another file system
+			}
+		}
+	}
+	for _, s := range c.facts.Private {
+		if info, ok := c.lstat(s.From); !ok || !info.IsDir() || c.granted[s.From] != 0 {
+			continue
+		}
+		m := Mount{Kind: MountPrivate, Target: s.From, Source: s.To}
+		for p := range c.granted {
+			if inTree(s.From, p) {
+				m.Keep = append(m.Keep, p)
+			}
+		}
+		slices.Sort(m.Keep)
+		m.Keep = slices.CompactFunc(m.Keep, func(top, p string) bool { return inTree(top, p) })
+		view = append(view, m)
+	}
+	// Masks last: a private directory may hold what they cover.
+	c.plan.Mounts = append(view, c.plan.Mounts...)
+}
+
+// mountPoint is where, in the directory that stands in for Target, a kept path
+// is mounted again.
+func (m *Mount) mountPoint(keep string) string {
+	return path.Join(m.Source, strings.TrimPrefix(keep, m.Target))
+}

@@ -45,6 +45,8 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseDeny, profiles.None, "", noLandlock)
 	case c.opens:
 		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by the supervisor", "")
+	case c.masked():
+		add(profiles.ClauseDeny, profiles.Kernel, "mount masks; landlock, carved", "")
 	default:
 		add(profiles.ClauseDeny, profiles.Kernel, "landlock, carved", "")
 	}
@@ -169,6 +171,15 @@ func (c *compiler) hasControl() bool {
 			if r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+func (c *compiler) masked() bool {
+	for _, m := range c.plan.Mounts {
+		if m.Kind == MountMaskDir || m.Kind == MountMaskFile {
+			return true
 		}
 	}
 	return false

@@ -18,6 +18,11 @@ type Facts struct {
 	FS fs.FS
 	// Own lists the run's own directories (HOME, TMPDIR): always granted.
 	Own []string
+	// Private maps directories that all users share (/tmp) to directories of
+	// the run's own, which stand in for them.
+	Private []Substitute
+	// Masked is an empty file without permissions, to put over denied ones.
+	Masked string
 	// Supervise says that the supervisor will mediate what Landlock cannot
 	// say. It needs Features.Notify.
 	Supervise bool
@@ -31,6 +36,9 @@ type Facts struct {
 	// who runs, so that root without capabilities could not use it.
 	Foreign bool
 }
+
+// Substitute says that the run sees To where others see From.
+type Substitute struct{ From, To string }
 
 // Landlock rights per access. A right that the kernel's ABI does not know is
 // masked out by handled.
@@ -98,6 +106,7 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 		c.plan.Namespaces = AllNamespaces
 	}
 	c.findPoints()
+	c.mask()
 	c.landlock()
 	c.mounts()
 	c.filter()
@@ -427,19 +436,4 @@ func (c *compiler) rlimits() {
 	add(rlimitNofile, l.OpenFiles)
 	// A core file would hold the memory of whatever read a secret.
 	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 0})
-}
-
-// mounts builds the run's own view where it has a mount namespace.
-func (c *compiler) mounts() {
-	if c.plan.Namespaces == 0 {
-		return
-	}
-	c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountProc, Target: "/proc"})
-	for i := range c.plan.Layers {
-		for j := range c.plan.Layers[i].Rules {
-			if r := &c.plan.Layers[i].Rules[j]; inTree("/proc", r.Path) {
-				r.Late = true // the run's own procfs is another file system
-			}
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -106,7 +107,10 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	if err := g.program(cmd); err != nil {
 		return nil, err
 	}
-	b := &scripter{p: p, plan: plan, cmd: cmd}
+	b := &scripter{p: p, plan: plan, cmd: cmd, self: uintptr(self)}
+	if err := mountPoints(plan.Mounts); err != nil {
+		return nil, err
+	}
 	if err := b.rulesets(); err != nil {
 		return nil, err
 	}
@@ -354,13 +358,13 @@ func cstring(s string) *byte {
 // scripter writes the two scripts: what the guardian does around the run, and
 // what the command does to itself.
 type scripter struct {
-	p        *Process
-	plan     *Plan
-	cmd      *Command
-	layers   []int
-	filters  []unix.SockFprog
-	keep     []any // memory that the scripts point into
-	reserved int
+	p       *Process
+	plan    *Plan
+	cmd     *Command
+	layers  []int
+	filters []unix.SockFprog
+	keep    []any   // memory that the scripts point into
+	self    uintptr // a descriptor to make placeholders from
 }
 
 func stepFor(what stage, nr uintptr, args ...uintptr) step {
@@ -428,17 +432,15 @@ func (b *scripter) lateRules() []step {
 			if !r.Late {
 				continue
 			}
-			place, err := unix.FcntlInt(uintptr(b.layers[i]), unix.F_DUPFD_CLOEXEC, 3)
+			place, err := b.place()
 			if err != nil {
-				// Without the rule the run gets less, never more.
-				continue
+				continue // without the rule the run gets less, never more
 			}
-			b.p.cleanup = append(b.p.cleanup, place)
 			attr := &pathBeneath{access: r.Access, fd: int32(place)}
 			b.keep = append(b.keep, attr)
 			s = append(s,
 				stepFor(stageLandlock, syscall.SYS_OPENAT, atFDCWD, b.str(r.Path), unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW).with(save),
-				stepFor(stageLandlock, syscall.SYS_DUP3, 0, uintptr(place), unix.O_CLOEXEC).with(useSaved),
+				stepFor(stageLandlock, syscall.SYS_DUP3, 0, place, unix.O_CLOEXEC).with(useSaved),
 				stepFor(stageLandlock, syscall.SYS_CLOSE).with(useSaved),
 				stepFor(stageLandlock, unix.SYS_LANDLOCK_ADD_RULE, uintptr(b.layers[i]), ll.RuleTypePathBeneath, uintptr(unsafe.Pointer(attr))),
 			)
@@ -489,7 +491,7 @@ func (b *scripter) enterScript() ([]step, error) {
 	for _, l := range b.rlimits() {
 		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}
 		if l.Resource == unix.RLIMIT_NOFILE {
-			lim = b.openFiles(l.Value)
+			lim = openFiles(l.Value)
 		}
 		b.keep = append(b.keep, lim)
 		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim))))
@@ -524,23 +526,17 @@ func (b *scripter) enterScript() ([]step, error) {
 	return s, nil
 }
 
-// rlimits are the plan's, none above what this process may itself have: a hard
-// limit can be lowered only.
+// rlimits are the plan's, none above what this process itself has: nobody may
+// raise a limit without a capability of the host's.
 func (b *scripter) rlimits() []Rlimit {
-	var out []Rlimit
-	files := false
-	for _, l := range b.plan.Rlimits {
-		var now unix.Rlimit
-		if unix.Getrlimit(l.Resource, &now) == nil && now.Max < l.Value {
-			l.Value = now.Max
-		}
-		files = files || l.Resource == unix.RLIMIT_NOFILE
-		out = append(out, l)
+	out := slices.Clone(b.plan.Rlimits)
+	if !slices.ContainsFunc(out, func(l Rlimit) bool { return l.Resource == unix.RLIMIT_NOFILE }) {
+		out = append(out, Rlimit{unix.RLIMIT_NOFILE, 1 << 63})
 	}
-	if !files {
+	for i := range out {
 		var now unix.Rlimit
-		if unix.Getrlimit(unix.RLIMIT_NOFILE, &now) == nil {
-			out = append(out, Rlimit{unix.RLIMIT_NOFILE, now.Max})
+		if unix.Getrlimit(out[i].Resource, &now) == nil {
+			out[i].Value = min(out[i].Value, now.Max, now.Cur)
 		}
 	}
 	return out
@@ -549,7 +545,7 @@ func (b *scripter) rlimits() []Rlimit {
 // openFiles gives the limit of descriptors with the soft limit that the caller
 // had: Go's runtime raises its own at start, which a raw execve would pass on,
 // and says nowhere what it was. The parent's is most likely the same.
-func (b *scripter) openFiles(hard uint64) *unix.Rlimit {
+func openFiles(hard uint64) *unix.Rlimit {
 	var parent unix.Rlimit
 	if unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &parent) != nil {
 		parent.Cur = 1024 // the kernel's and systemd's default

@@ -1,6 +1,9 @@
 package linux
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -44,8 +47,8 @@ func (b *scripter) mountSteps(mounts []Mount) []step {
 	for _, m := range mounts {
 		target := b.str(m.Target)
 		switch m.Kind {
-		case MountTmpfs:
-			s = append(s, stepFor(stageMount, syscall.SYS_MOUNT, b.str("tmpfs"), target, b.str("tmpfs"), quiet|uintptr(m.Flags), b.str(m.Options)))
+		case MountPrivate:
+			s = append(s, b.private(&m)...)
 		case MountProc:
 			s = append(s, stepFor(stageMount, syscall.SYS_MOUNT, b.str("proc"), target, b.str("proc"), quiet|syscall.MS_NOEXEC, 0))
 		case MountBind, MountMaskFile:
@@ -62,4 +65,59 @@ func (b *scripter) mountSteps(mounts []Mount) []step {
 		}
 	}
 	return s
+}
+
+// private puts one directory over another and brings back what is kept: each
+// kept tree is cloned before it is covered, held by a descriptor whose number
+// is known beforehand, and attached again above.
+func (b *scripter) private(m *Mount) []step {
+	var before, after []step
+	for _, keep := range m.Keep {
+		place, err := b.place()
+		if err != nil {
+			continue // the run gets less
+		}
+		before = append(before,
+			stepFor(stageMount, unix.SYS_OPEN_TREE, atFDCWD, b.str(keep), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW).with(save),
+			stepFor(stageMount, syscall.SYS_DUP3, 0, place, unix.O_CLOEXEC).with(useSaved),
+			stepFor(stageMount, syscall.SYS_CLOSE).with(useSaved))
+		after = append(after, stepFor(stageMount, unix.SYS_MOVE_MOUNT, place, b.str(""), atFDCWD, b.str(keep), unix.MOVE_MOUNT_F_EMPTY_PATH))
+	}
+	cover := stepFor(stageMount, syscall.SYS_MOUNT, b.str(m.Source), b.str(m.Target), b.str("none"), syscall.MS_BIND)
+	return append(append(before, cover), after...)
+}
+
+// place gives a descriptor number that a step after the fork can put a file at.
+func (b *scripter) place() (uintptr, error) {
+	fd, err := unix.FcntlInt(b.self, unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		b.p.cleanup = append(b.p.cleanup, fd)
+	}
+	return uintptr(fd), err
+}
+
+// mountPoints makes what kept paths are mounted on, in the run's own
+// directories.
+func mountPoints(mounts []Mount) error {
+	for i := range mounts {
+		m := &mounts[i]
+		for _, keep := range m.Keep {
+			info, err := os.Lstat(keep)
+			if err != nil {
+				return fmt.Errorf("mount point for %q: %w", keep, err)
+			}
+			p := m.mountPoint(keep)
+			if !info.IsDir() {
+				if err = os.MkdirAll(filepath.Dir(p), 0o700); err == nil {
+					err = os.WriteFile(p, nil, 0o600)
+				}
+			} else {
+				err = os.MkdirAll(p, 0o700)
+			}
+			if err != nil {
+				return fmt.Errorf("mount point for %q: %w", keep, err)
+			}
+		}
+	}
+	return nil
 }

@@ -75,10 +75,8 @@ type Mount struct {
 	Target string    `json:"target"`
 	// Source is the directory to bind, where Kind wants one.
 	Source string `json:"source,omitempty"`
-	// Flags are mount(2) flags.
-	Flags uint64 `json:"flags,omitempty"`
-	// Options are the file system's own.
-	Options string `json:"options,omitempty"`
+	// Keep lists paths beneath Target that stay visible under their names.
+	Keep []string `json:"keep,omitempty"`
 }
 
 // MountKind says what a Mount does.
@@ -86,7 +84,7 @@ type MountKind string
 
 // The kinds.
 const (
-	MountTmpfs    MountKind = "tmpfs"     // a fresh, empty file system
+	MountPrivate  MountKind = "private"   // Source at Target, with some of what was there kept
 	MountProc     MountKind = "proc"      // a fresh procfs for the pid namespace
 	MountBind     MountKind = "bind"      // Source again at Target
 	MountReadOnly MountKind = "read-only" // Target, a mount point by now, becomes read-only

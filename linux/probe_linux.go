@@ -107,7 +107,7 @@ func tryNamespaces(ns Namespaces) error {
 	var keep []any
 	b := &scripter{plan: &Plan{Namespaces: ns}, cmd: &Command{}}
 	steps := append(b.mapIDs(), b.mountSteps([]Mount{
-		{Kind: MountTmpfs, Target: "/proc"},
+		{Kind: MountMaskDir, Target: "/proc"},
 		{Kind: MountProc, Target: "/proc"},
 	})...)
 	keep = append(keep, b.keep...)

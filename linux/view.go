@@ -95,8 +95,10 @@ func (c *compiler) mounts() {
 		m.Keep = slices.CompactFunc(m.Keep, func(top, p string) bool { return inTree(top, p) })
 		view = append(view, m)
 	}
-	// Masks last: a private directory may hold what they cover.
-	c.plan.Mounts = append(view, c.plan.Mounts...)
+	// Masks come first, while the empty file that they use can be seen; the
+	// trees that a private directory keeps are cloned with what is mounted in
+	// them.
+	c.plan.Mounts = append(c.plan.Mounts, view...)
 }
 
 // mountPoint is where, in the directory that stands in for Target, a kept path

@@ -201,7 +201,8 @@ func (e *Entry) lapsed(t time.Time) string {
 
 // inWorkspace says whether the entry is bound to the workspace. A right to
 // read or change source code is unless it says otherwise; a right to change
-// files is unless it says where, since "anywhere" would hold the system's own.
+// or execute files is unless it says where, since "anywhere" would hold the
+// system's own.
 // A deny is bound only if it says so.
 func (e *Entry) inWorkspace(c *Capability) bool {
 	only := e.Constraints.WorkspaceOnly
@@ -209,7 +210,7 @@ func (e *Entry) inWorkspace(c *Capability) bool {
 		switch c.means {
 		case readSource, writeSource, deleteSource:
 			return only != No
-		case writeFiles, deleteFiles:
+		case writeFiles, deleteFiles, executeSource:
 			return only == Yes || !e.Constraints.Scoped
 		}
 	}

@@ -21,6 +21,15 @@ type own struct {
 func (o *own) home() string { return filepath.Join(o.dir, "home") }
 func (o *own) temp() string { return filepath.Join(o.dir, "tmp") }
 
+// shared are the directories that all users share, with what stands in for them
+// in a run.
+func (o *own) shared() [3][2]string {
+	return [3][2]string{{"/tmp", o.temp()}, {"/var/tmp", filepath.Join(o.dir, "var")}, {"/dev/shm", filepath.Join(o.dir, "shm")}}
+}
+
+// masked is an empty file that nobody may read, to mount over denied ones.
+func (o *own) masked() string { return filepath.Join(o.dir, "masked") }
+
 // tempRoots are tried in order. The environment is not asked: a project can
 // set TMPDIR.
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
@@ -80,10 +89,17 @@ func newOwnIn(parent string) (*own, error) {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		o.lock = lock
 	}
-	for _, d := range [...]string{o.home(), o.temp()} {
+	dirs := []string{o.home()}
+	for _, s := range o.shared() {
+		dirs = append(dirs, s[1])
+	}
+	for _, d := range dirs {
 		if err == nil {
 			err = os.Mkdir(d, 0o700)
 		}
+	}
+	if err == nil {
+		err = os.WriteFile(o.masked(), nil, 0)
 	}
 	if err != nil {
 		o.remove()

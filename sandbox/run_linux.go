@@ -36,14 +36,20 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer own.remove()
-	plan := linux.Compile(spec.Profile, features, linux.Facts{
+	facts := linux.Facts{
 		FS:         os.DirFS("/"),
-		Own:        []string{own.home(), own.temp()},
+		Own:        []string{own.home()},
+		Masked:     own.masked(),
 		Namespaces: features.Namespaces,
 		Supervise:  true,
 		Observe:    spec.Observe,
 		Foreign:    foreign(spec.Profile.Workspace),
-	})
+	}
+	for _, s := range own.shared() {
+		facts.Own = append(facts.Own, s[1])
+		facts.Private = append(facts.Private, linux.Substitute{From: s[0], To: s[1]})
+	}
+	plan := linux.Compile(spec.Profile, features, facts)
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
 	}
@@ -78,7 +84,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Wait()
 		return Result{}, err
 	}
-	supervisor, err := supervise(spec, plan, p, own)
+	supervisor, err := supervise(spec, plan, p, facts)
 	if err != nil {
 		p.Abort()
 		return Result{}, err
@@ -104,19 +110,21 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 }
 
 // supervise serves the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts) (*linux.Supervisor, error) {
 	config, ok := p.Supervision()
 	if !ok {
 		return nil, nil
 	}
 	config.Profile = spec.Profile
-	config.Own = []string{own.home(), own.temp()}
+	config.Own = facts.Own
 	config.Denied = plan.Denied
 	config.Capabilities = plan.KeepCapabilities
 	config.Umask = umask()
-	if plan.Namespaces == 0 {
-		for _, dir := range tempRoots {
-			config.Redirects = append(config.Redirects, linux.Redirect{From: dir, To: own.temp()})
+	for _, s := range facts.Private {
+		if plan.Namespaces == 0 {
+			config.Redirects = append(config.Redirects, linux.Redirect{From: s.From, To: s.To})
+		} else {
+			config.Own = append(config.Own, s.From)
 		}
 	}
 	if spec.Refused != nil {

@@ -84,6 +84,8 @@ func (c *compiler) receipt() {
 		}
 	}
 	switch {
+	case sup:
+		add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
 	case len(c.p.Sockets) > 0:
 		add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
 	default:

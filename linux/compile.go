@@ -382,7 +382,7 @@ func (c *compiler) filter() {
 	}
 	switch {
 	case c.supervise:
-		f |= NoUnix | NotifyNames | NotifyMetadata
+		f |= NotifyNames | NotifyMetadata | NotifySockets
 		if c.opens {
 			f |= NotifyOpens
 		}

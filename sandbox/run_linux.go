@@ -36,6 +36,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer own.remove()
+	if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
+		return Result{}, err
+	}
 	facts := linux.Facts{
 		FS:         os.DirFS("/"),
 		Own:        []string{own.home()},
@@ -129,10 +132,18 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			spec.Refused(Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: r.Access == 0, Verdict: r.Verdict, What: r.Call, PID: r.Process})
+			spec.Refused(Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, What: r.Call, PID: r.Process})
 		}
 	}
 	return linux.Supervise(config)
+}
+
+func isSocketCall(name string) bool {
+	switch name {
+	case "connect", "bind", "sendto", "sendmsg", "sendmmsg":
+		return true
+	}
+	return false
 }
 
 // umask reads this process's umask, which umask(2) cannot without setting it.

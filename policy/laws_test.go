@@ -126,6 +126,25 @@ func TestCeilingsNeverWiden(t *testing.T) {
 	})
 }
 
+// What a run may do under a ceiling, the ceiling itself would allow.
+func TestCeilingsBind(t *testing.T) {
+	blank := func(d *policy.Document, t *rapid.T) *profiles.Profile {
+		return profileOf(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.BuiltIn, Approve: policy.ApproveDeclared})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		ceiling := drawDocument(t, anyEffect...)
+		base := admits(blank(&policy.Document{}, t)) // what every run may do
+		bound := admits(blank(ceiling, t))
+		in.Ceilings = append(in.Ceilings, ceiling)
+		for request, ok := range admits(profileOf(t, in)) {
+			if ok && !bound[request] && !base[request] {
+				t.Fatalf("outside of the ceiling: %s", request)
+			}
+		}
+	})
+}
+
 func TestFloorsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)

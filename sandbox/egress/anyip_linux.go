@@ -2,24 +2,25 @@ package egress
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"skillrun/profiles"
 )
 
-// Namespace is what has to be done inside a new network namespace so that the
-// run finds the gate at every address: plain data, for a child that after
-// clone may do nothing but raw system calls. First all Messages, then all
-// Sockets, in order; whatever fails fails the launch, unless it is Optional.
+// Namespace is the plan of a network namespace in which the run finds the gate
+// at every address. It is plain data, and asks nearly nothing of the child
+// that a launcher clones into the namespace: to make the sockets, in order,
+// and leave their descriptors where the launcher has them (a descriptor table
+// that is shared until the child's exec). A socket belongs to the namespace
+// that it was made in, whoever uses it, so all the rest is done from outside,
+// by [Gate.ServeNamespace].
 type Namespace struct {
-	// Messages are rtnetlink requests: loopback up, and every address local.
-	Messages []Message
-	// Sockets are the listeners. Their descriptors, in this order, go to
-	// [Gate.ServeNamespace].
+	// Sockets are to be made with socket(2): Family, Type, Protocol. The first
+	// is an rtnetlink socket.
 	Sockets []Socket
 	// Later are granted ports that no socket listens on from the start,
 	// because there are too many. They are refused until [Gate.Open] is called
@@ -28,41 +29,28 @@ type Namespace struct {
 	Later []profiles.PortRange
 }
 
-// Message is one request on a socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE). The
-// kernel answers each with an acknowledgement, whose error number, negative or
-// zero, is the int32 at byte 16.
-type Message struct {
-	Bytes    []byte
-	Optional bool // may fail: a kernel without IPv6
-}
-
 // Use is what a socket of a Namespace is for.
 type Use uint8
 
 // The uses.
 const (
-	UseGate   Use = iota // TCP listener of the gate
-	UseDNS               // datagrams for the resolver
-	UseDNSTCP            // connections for the resolver
-	UseUDP               // datagrams for the gate
-	UseSpare             // neither bound nor listening, for Gate.Open
+	UseNetlink Use = iota // brings loopback up and makes every address local
+	UseGate               // TCP listener of the gate
+	UseDNS                // datagrams for the resolver
+	UseDNSTCP             // connections for the resolver
+	UseUDP                // datagrams for the gate
+	UseSpare              // neither bound nor listening, for Gate.Open
 )
 
-// Socket is one socket to make: socket(2), setsockopt(2) with each option as
-// an int, bind(2) unless Address is nil, listen(2) unless Backlog is 0. The
-// flags SOCK_CLOEXEC and SOCK_NONBLOCK are part of Type.
+// Socket is one socket to make. Type includes SOCK_CLOEXEC, and SOCK_NONBLOCK
+// where Go is to serve it.
 type Socket struct {
 	Use                    Use
 	Port                   uint16
 	Family, Type, Protocol int
-	Options                []Option
-	Address                []byte // a struct sockaddr
-	Backlog                int
-	Optional               bool // may fail: a kernel without IPv6
+	// Optional sockets are of IPv6, which a kernel may lack.
+	Optional bool
 }
-
-// Option is an argument of setsockopt(2).
-type Option struct{ Level, Name, Value int }
 
 const (
 	loIndex  = 1    // of the loopback interface, in every namespace
@@ -78,10 +66,8 @@ var common = [...]uint16{21, 22, 25, 80, 110, 143, 443, 465, 587, 853, 993, 995,
 // listened on, up to 128 of each protocol; of wider ranges the well-known ports
 // are, and the rest is Later.
 func AnyIP(n *profiles.Network) Namespace {
-	ns := Namespace{Messages: []Message{
-		{Bytes: linkUp(loIndex)},
-		{Bytes: localRoute(unix.AF_INET, loIndex)},
-		{Bytes: localRoute(unix.AF_INET6, loIndex), Optional: true},
+	ns := Namespace{Sockets: []Socket{
+		{Use: UseNetlink, Family: unix.AF_NETLINK, Type: unix.SOCK_RAW | unix.SOCK_CLOEXEC, Protocol: unix.NETLINK_ROUTE},
 	}}
 	dgram, stream := unix.SOCK_DGRAM, unix.SOCK_STREAM
 	ns.add(UseDNS, dgram, 53)
@@ -144,39 +130,10 @@ func eager(hosts []profiles.HostRule, proto profiles.Protocol) (ports []uint16, 
 
 // add plans one port in both families.
 func (ns *Namespace) add(use Use, kind int, port uint16) {
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		s := Socket{
-			Use: use, Port: port, Family: family,
-			Type:     kind | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK,
-			Options:  []Option{{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1}},
-			Optional: family == unix.AF_INET6,
-		}
-		if family == unix.AF_INET6 {
-			s.Options = append(s.Options,
-				Option{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1},
-				// An answer has to come from the address that was asked, which
-				// is local by route only.
-				Option{unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1})
-		}
-		if use != UseSpare {
-			s.Address = wildcard(family, port)
-			if kind == unix.SOCK_STREAM {
-				s.Backlog = backlog
-			}
-		}
-		ns.Sockets = append(ns.Sockets, s)
-	}
-}
-
-// wildcard is the sockaddr of every address of a family.
-func wildcard(family int, port uint16) []byte {
-	size := unix.SizeofSockaddrInet4
-	if family == unix.AF_INET6 {
-		size = unix.SizeofSockaddrInet6
-	}
-	b := binary.NativeEndian.AppendUint16(nil, uint16(family))
-	b = binary.BigEndian.AppendUint16(b, port)
-	return append(b, make([]byte, size-len(b))...)
+	kind |= unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	ns.Sockets = append(ns.Sockets,
+		Socket{Use: use, Port: port, Family: unix.AF_INET, Type: kind},
+		Socket{Use: use, Port: port, Family: unix.AF_INET6, Type: kind, Optional: true})
 }
 
 // linkUp is RTM_NEWLINK with the flag IFF_UP for one interface.
@@ -211,42 +168,72 @@ func netlink(kind, flags uint16, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// Make does all of it on the calling thread, which must be in the namespace
-// and hold CAP_NET_ADMIN there, and gives the descriptors of Sockets; -1 stands
-// for an optional one that this kernel does not have. It is the reference for
-// launchers that do it by raw system calls.
-func (ns *Namespace) Make() (fds []int, err error) {
-	defer func() {
-		if err != nil {
-			for _, fd := range fds {
-				if fd >= 0 {
-					unix.Close(fd)
-				}
-			}
-			fds = nil
-		}
-	}()
-	nl, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, fmt.Errorf("rtnetlink socket: %w", err)
-	}
-	defer unix.Close(nl)
-	for i, m := range ns.Messages {
-		if err := request(nl, m.Bytes); err != nil && !m.Optional {
-			return nil, fmt.Errorf("rtnetlink message %d: %w", i, err)
-		}
-	}
+// Make makes the sockets on the calling thread, which must be in the namespace.
+// It gives their descriptors; -1 stands for an optional one that this kernel
+// does not have. A launcher that clones does the same by raw system calls.
+func (ns *Namespace) Make() ([]int, error) {
+	var fds []int
 	for _, s := range ns.Sockets {
-		fd, err := s.make()
-		if err != nil {
-			if !s.Optional {
-				return fds, fmt.Errorf("socket for port %d: %w", s.Port, err)
+		fd, err := unix.Socket(s.Family, s.Type, s.Protocol)
+		if err != nil && !s.Optional {
+			for _, fd := range fds {
+				unix.Close(fd)
 			}
+			return nil, fmt.Errorf("socket for port %d: %w", s.Port, err)
+		}
+		if err != nil {
 			fd = -1
 		}
 		fds = append(fds, fd)
 	}
 	return fds, nil
+}
+
+// configure makes every address of the netlink socket's namespace local. It
+// refuses the namespace that we are in ourselves: there, it would take the
+// machine off the net.
+func configure(nl int) error {
+	same, err := sameNamespace(nl)
+	if err != nil {
+		return fmt.Errorf("network namespace of the run: %w", err)
+	}
+	if same {
+		return errors.New("network namespace of the run: it is our own")
+	}
+	return anyIP(nl)
+}
+
+func anyIP(nl int) error {
+	if err := request(nl, linkUp(loIndex)); err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	if err := request(nl, localRoute(unix.AF_INET, loIndex)); err != nil {
+		return fmt.Errorf("make IPv4 addresses local: %w", err)
+	}
+	// Without IPv6 there is nothing to make local, and nothing to reach.
+	if err := request(nl, localRoute(unix.AF_INET6, loIndex)); err != nil && err != unix.EOPNOTSUPP && err != unix.EAFNOSUPPORT && err != unix.EACCES {
+		return fmt.Errorf("make IPv6 addresses local: %w", err)
+	}
+	return nil
+}
+
+// sameNamespace says whether a socket belongs to the namespace of the calling
+// thread.
+func sameNamespace(fd int) (bool, error) {
+	const siocGSKNS = 0x894c // since Linux 4.9
+	ns, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), siocGSKNS, 0)
+	if e != 0 {
+		return false, e
+	}
+	defer unix.Close(int(ns))
+	var its, ours unix.Stat_t
+	if err := unix.Fstat(int(ns), &its); err != nil {
+		return false, err
+	}
+	if err := unix.Stat("/proc/thread-self/ns/net", &ours); err != nil {
+		return false, err
+	}
+	return its.Dev == ours.Dev && its.Ino == ours.Ino, nil
 }
 
 func request(nl int, msg []byte) error {
@@ -267,28 +254,27 @@ func request(nl int, msg []byte) error {
 	return nil
 }
 
-func (s *Socket) make() (int, error) {
-	fd, err := unix.Socket(s.Family, s.Type, s.Protocol)
+// bind gives a socket its port at every address, and makes it listen if it is
+// a stream.
+func (s *Socket) bind(fd int, port uint16) error {
+	var addr unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
+	err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if s.Family == unix.AF_INET6 {
+		addr = &unix.SockaddrInet6{Port: int(port)}
+		err = errors.Join(err,
+			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1),
+			// An answer has to come from the address that was asked, which is
+			// local by route only.
+			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1))
+	}
 	if err != nil {
-		return -1, err
+		return err
 	}
-	for _, o := range s.Options {
-		if err = unix.SetsockoptInt(fd, o.Level, o.Name, o.Value); err != nil {
-			unix.Close(fd)
-			return -1, err
-		}
+	if err := unix.Bind(fd, addr); err != nil {
+		return err
 	}
-	if s.Address != nil {
-		if _, _, e := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&s.Address[0])), uintptr(len(s.Address))); e != 0 {
-			unix.Close(fd)
-			return -1, e
-		}
+	if s.Type&0xf == unix.SOCK_STREAM {
+		return unix.Listen(fd, backlog)
 	}
-	if s.Backlog > 0 {
-		if err = unix.Listen(fd, s.Backlog); err != nil {
-			unix.Close(fd)
-			return -1, err
-		}
-	}
-	return fd, nil
+	return nil
 }

@@ -13,6 +13,9 @@ func TestMain(m *testing.M) {
 	if host := os.Getenv("EGRESS_TEST_CLIENT"); host != "" {
 		os.Exit(goClient(host))
 	}
+	if os.Getenv("EGRESS_TEST_CHILD") != "" {
+		os.Exit(child())
+	}
 	code, err := inOwnNetwork(m)
 	if err != nil {
 		if os.Getenv("CI") == "true" {

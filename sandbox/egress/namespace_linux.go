@@ -1,7 +1,7 @@
 package egress
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -12,50 +12,90 @@ import (
 	"skillrun/profiles"
 )
 
-// spares are sockets of the run's namespace that wait for a port: a socket
-// belongs to the namespace that it was made in, and can be bound from outside.
+// spares are sockets of the run's namespace that wait for a port.
 type spares struct {
 	mu   sync.Mutex
 	fds  map[int][]int // by family
 	open map[uint16]bool
 }
 
-// ServeNamespace serves all sockets of a namespace and returns at once. fds
-// are the descriptors of ns.Sockets, in order, -1 for an optional one that
-// could not be made; they are the Gate's from now on.
+// ServeNamespace turns a fresh network namespace into one where every address
+// leads to the gate, serves its sockets, and returns at once. fds are the
+// descriptors of ns.Sockets, in order, -1 for an optional one that could not
+// be made; they are the Gate's from now on, also after an error.
+//
+// The caller stays outside the namespace. It needs to have made it, or
+// capabilities over it. Nothing of the run may have started yet.
 func (g *Gate) ServeNamespace(ns *Namespace, fds []int) error {
 	if len(fds) != len(ns.Sockets) {
 		return fmt.Errorf("serve namespace: %d descriptors for %d sockets", len(fds), len(ns.Sockets))
 	}
-	g.spares.mu.Lock()
-	defer g.spares.mu.Unlock()
-	g.spares.fds, g.spares.open = map[int][]int{}, map[uint16]bool{}
-	var err error
-	for i, s := range ns.Sockets {
-		fd := fds[i]
-		if fd < 0 {
-			continue
+	served := 0
+	defer func() {
+		for _, fd := range fds[served:] { // none, but after an error
+			if fd >= 0 {
+				unix.Close(fd)
+			}
 		}
-		var e error
-		switch s.Use {
-		case UseSpare:
-			g.spares.fds[s.Family] = append(g.spares.fds[s.Family], fd)
-		case UseGate:
-			g.spares.open[s.Port] = true
-			e = serveListener(fd, g.Serve)
-		case UseDNSTCP:
-			e = serveListener(fd, g.ServeDNSTCP)
-		case UseDNS:
-			e = servePackets(fd, g.ServeDNS)
-		case UseUDP:
-			e = servePackets(fd, g.ServeUDP)
-		}
-		err = errors.Join(err, e)
-	}
-	if !g.hold(&g.spares) {
+	}()
+	s := &g.spares
+	s.mu.Lock()
+	s.fds, s.open = map[int][]int{}, map[uint16]bool{}
+	s.mu.Unlock()
+	if !g.hold(s) {
 		return net.ErrClosed
 	}
-	return err
+	for i := range ns.Sockets {
+		served++
+		if err := g.serveSocket(&ns.Sockets[i], fds[i]); err != nil {
+			return fmt.Errorf("serve namespace: port %d: %w", ns.Sockets[i].Port, err)
+		}
+	}
+	return nil
+}
+
+// serveSocket owns fd, whatever becomes of it.
+func (g *Gate) serveSocket(s *Socket, fd int) error {
+	keep := false
+	defer func() {
+		if !keep && fd >= 0 {
+			unix.Close(fd)
+		}
+	}()
+	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	switch {
+	case err == nil && family == s.Family:
+	case s.Optional:
+		return nil
+	default:
+		return fmt.Errorf("descriptor %d is not the socket: %w", fd, cmp.Or(err, error(unix.EINVAL)))
+	}
+	switch s.Use {
+	case UseNetlink:
+		return configure(fd)
+	case UseSpare:
+		keep = true
+		g.spares.mu.Lock()
+		g.spares.fds[s.Family] = append(g.spares.fds[s.Family], fd)
+		g.spares.mu.Unlock()
+		return nil
+	}
+	if err := s.bind(fd, s.Port); err != nil {
+		return err
+	}
+	keep = true
+	switch s.Use {
+	case UseDNS:
+		return servePackets(fd, g.ServeDNS)
+	case UseUDP:
+		return servePackets(fd, g.ServeUDP)
+	case UseDNSTCP:
+		return serveListener(fd, g.ServeDNSTCP)
+	}
+	g.spares.mu.Lock()
+	g.spares.open[s.Port] = true
+	g.spares.mu.Unlock()
+	return serveListener(fd, g.Serve)
 }
 
 // Close closes what is left.
@@ -92,16 +132,10 @@ func (g *Gate) Open(port uint16) error {
 			continue
 		}
 		fd := fds[len(fds)-1]
-		var addr unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
-		if family == unix.AF_INET6 {
-			addr = &unix.SockaddrInet6{Port: int(port)}
-		}
-		if e := unix.Bind(fd, addr); e != nil {
-			return fmt.Errorf("open port %d: %w", port, e) // the run serves there itself
-		}
 		s.fds[family] = fds[:len(fds)-1]
-		if e := unix.Listen(fd, backlog); e != nil {
-			unix.Close(fd)
+		spare := Socket{Family: family, Type: unix.SOCK_STREAM}
+		if e := spare.bind(fd, port); e != nil {
+			unix.Close(fd) // the run serves there itself
 			return fmt.Errorf("open port %d: %w", port, e)
 		}
 		if e := serveListener(fd, g.Serve); e != nil {

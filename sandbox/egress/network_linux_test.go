@@ -19,11 +19,14 @@ const inside = "EGRESS_TEST_NETWORK"
 // inOwnNetwork runs this binary again in new user and network namespaces.
 func inOwnNetwork(m *testing.M) (int, error) {
 	if os.Getenv(inside) != "" {
-		none := egress.AnyIP(&profiles.Network{})
-		none.Sockets = nil
-		if _, err := none.Make(); err != nil && !errors.Is(err, unix.EEXIST) { // a fuzz worker inherits it
+		nl, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+		if err != nil {
 			return 1, err
 		}
+		if err := egress.AnyAddress(nl); err != nil && !errors.Is(err, unix.EEXIST) { // a fuzz worker inherits it
+			return 1, err
+		}
+		unix.Close(nl)
 		return m.Run(), nil
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
@@ -64,23 +67,25 @@ func newRun(t testing.TB, g *egress.Gate, n *profiles.Network) *thread {
 	t.Helper()
 	needNetwork(t)
 	r := &thread{do: make(chan func())}
-	ready := make(chan error)
+	ns := egress.AnyIP(n)
+	var fds []int
+	made := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with us
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
-			ns := egress.AnyIP(n)
-			var fds []int
-			if fds, err = ns.Make(); err == nil {
-				err = g.ServeNamespace(&ns, fds)
-			}
+			fds, err = ns.Make()
 		}
-		ready <- err
+		made <- err
 		for f := range r.do {
 			f()
 		}
 	}()
-	if err := <-ready; err != nil {
+	err := <-made
+	if err == nil {
+		err = g.ServeNamespace(&ns, fds)
+	}
+	if err != nil {
 		t.Fatalf("namespace of the run: %v", err)
 	}
 	t.Cleanup(func() { close(r.do) })

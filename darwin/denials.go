@@ -140,6 +140,10 @@ func (c *compiler) roots() []string {
 // covers turns the denials into lines, those with the same reason into one.
 func (c *compiler) covers() []cover {
 	var out []cover
+	places := map[string][]string{} // roots of patterns that differ in nothing else
+	for i := range c.denials {
+		places[alike(&c.denials[i])] = append(places[alike(&c.denials[i])], c.denials[i].Path)
+	}
 	roots := c.roots()
 	for i := range c.denials {
 		d := &c.denials[i]
@@ -157,8 +161,11 @@ func (c *compiler) covers() []cover {
 			}
 			_, rest, _ := strings.Cut(d.Match, "/")
 			v.stem, v.names, v.create = "^("+strings.Join(holders, "|")+")/", []string{rest}, d.Access&profiles.Create != 0
+		case places[alike(d)] == nil:
+			continue // written with the first of its like
 		default:
-			v.stem, v.names = c.stem(d, roots), []string{d.Match}
+			v.stem, v.names = c.stem(d, places[alike(d)], roots), []string{d.Match}
+			places[alike(d)] = nil
 		}
 		v.leaves = d.Except
 		out = merge(out, v)
@@ -175,13 +182,18 @@ func (c *compiler) byHolder(d *profiles.Denial) bool {
 	return d.UnlessMade && c.facts.Exists != nil && strings.Contains(d.Match, "/")
 }
 
+// alike is equal for patterns that differ in nothing but their root.
+func alike(d *profiles.Denial) string {
+	return fmt.Sprintf("%q %d %q %t %d %s", d.Match, d.Access, d.Except, d.UnlessMade, d.Class, note(d.Origin))
+}
+
 // merge adds a line, or its names to a line that is alike.
 func merge(out []cover, v cover) []cover {
 	if v.path == "" {
 		for i := range out {
 			o := &out[i]
 			if o.path == "" && o.access == v.access && o.note == v.note && o.stem == v.stem && slices.Equal(o.leaves, v.leaves) && o.create == v.create {
-				o.names = append(o.names, v.names...)
+				o.names = slices.Concat(o.names, v.names)
 				return out
 			}
 		}
@@ -189,26 +201,30 @@ func merge(out []cover, v cover) []cover {
 	return append(out, v)
 }
 
-// stem is the regular expression for any depth beneath a denial's root.
+// stem is the regular expression for any depth beneath a denial's places.
 //
 // A directory is moved by its own name only, whatever lies in it. So that one
 // built elsewhere and moved in cannot carry denied names, those that may not
 // be written count in every tree where the run may create; secrets are not
 // obeyed by anybody, and other programs' certificates are called *.pem, so
-// they count at their place only. So that one moved
-// out cannot be read, the directories above what exists are pinned; where
-// nobody looked what exists, names that may not be read count everywhere, too.
-func (c *compiler) stem(d *profiles.Denial, roots []string) string {
-	alternatives := []string{strings.TrimSuffix(c.root(d.Path), "/")}
+// they count at their place only. So that one moved out cannot be read, the
+// directories above what exists are pinned; where nobody looked what exists,
+// names that may not be read count everywhere, too.
+func (c *compiler) stem(d *profiles.Denial, places, roots []string) string {
+	var alternatives []string
 	planted := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0
-	if (planted || c.facts.Exists == nil) && c.grantedBelow(d.Path)&profiles.Create != 0 {
-		for _, r := range roots {
-			if !beneath(d.Path, r) {
-				alternatives = append(alternatives, strings.TrimSuffix(quote(r), "/"))
-			}
+	spread := false
+	for _, p := range places {
+		alternatives = append(alternatives, strings.TrimSuffix(c.root(p), "/"))
+		spread = spread || (planted || c.facts.Exists == nil) && c.grantedBelow(p)&profiles.Create != 0
+	}
+	for _, r := range roots {
+		if spread && !slices.ContainsFunc(places, func(p string) bool { return beneath(p, r) }) {
+			alternatives = append(alternatives, strings.TrimSuffix(quote(r), "/"))
 		}
 	}
-	return "^(" + strings.Join(alternatives, "|") + ")/([^/]+/)*"
+	slices.Sort(alternatives)
+	return "^(" + strings.Join(slices.Compact(alternatives), "|") + ")/([^/]+/)*"
 }
 
 // holders lists the existing directories that match the first component of
@@ -307,11 +323,16 @@ func (c *compiler) writeDenials() {
 	if c.facts.HideNames {
 		return
 	}
-	var names []cond
+	var names []cover
 	for i := range covers {
-		if covers[i].access&profiles.Read != 0 {
-			names = append(names, cond{text: c.filter(&covers[i], exactly), except: covers[i].except})
+		if v := covers[i]; v.access&profiles.Read != 0 {
+			v.note, v.access, v.create = "", profiles.Read, false
+			names = merge(names, v)
 		}
 	}
-	c.w.rule("the denied names themselves may be listed and looked at: ls(1), git status", "allow", []string{"file-read-metadata", "file-test-existence"}, names)
+	var conds []cond
+	for i := range names {
+		conds = append(conds, cond{text: c.filter(&names[i], exactly), except: c.exceptions(&names[i], names)})
+	}
+	c.w.rule("the denied names themselves may be listed and looked at: ls(1), git status", "allow", []string{"file-read-metadata", "file-test-existence"}, conds)
 }

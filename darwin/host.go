@@ -51,7 +51,7 @@ type listing map[string][]string
 
 func (l listing) add(p string) {
 	dir := strings.HasSuffix(p, "/")
-	p = strings.Trim(p, "/")
+	p = strings.Trim(moved(p), "/")
 	if p == "" {
 		p = "."
 	}

@@ -12,7 +12,7 @@ type Process struct {
 // namespaces nor subreapers: a process that leaves its group and whose parent
 // ends belongs to launchd. Whoever was seen as a descendant once is remembered.
 type Descendants struct {
-	group int // 0 once a stranger has its number
+	group int           // 0 once a stranger has its number
 	known map[int]int64 // PID -> start
 }
 

@@ -66,7 +66,7 @@ func (w *writer) rule(comment, action string, ops []string, conds []cond) {
 	}
 	w.b.WriteString("\n; " + comment + "\n(" + action)
 	w.pack(len(action)+1, ops)
-	end := ")"
+	end := "\n)"
 	if action == "deny" {
 		end = "\n  " + w.message() + ")"
 	}
@@ -77,21 +77,28 @@ func (w *writer) rule(comment, action string, ops []string, conds []cond) {
 		}
 	}
 	for _, e := range excepts {
-		if e != "" {
-			w.b.WriteString("\n  (require-all" + e + " (require-any")
+		var of []cond
+		for _, c := range conds {
+			if c.except == e {
+				of = append(of, c)
+			}
 		}
-		w.lines(conds, e)
-		if e != "" {
+		switch {
+		case e == "":
+			w.lines(of)
+		case len(of) == 1:
+			w.lines([]cond{{text: "(require-all" + e + " " + of[0].text + ")", note: of[0].note}})
+		default:
+			w.b.WriteString("\n  (require-all" + e + " (require-any")
+			w.lines(of)
 			w.b.WriteString("\n  ))")
-		} else if action != "deny" && len(excepts) == 1 {
-			end = "\n)"
 		}
 	}
 	w.b.WriteString(end + "\n")
 }
 
-// lines writes the filters that have one except.
-func (w *writer) lines(conds []cond, except string) {
+// lines writes filters, as many to a line as fit.
+func (w *writer) lines(conds []cond) {
 	var texts, notes []string
 	source, length := "", 0
 	flush := func() {
@@ -104,9 +111,6 @@ func (w *writer) lines(conds []cond, except string) {
 		texts, notes, source, length = nil, nil, "", 0
 	}
 	for _, c := range conds {
-		if c.except != except {
-			continue
-		}
 		n, limit := c.note, width
 		of, rest, ok := strings.Cut(n, ", ")
 		if ok && of == source {

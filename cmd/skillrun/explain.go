@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -20,8 +21,8 @@ func explainCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "tell what a run may do, and why, from the compiled plan",
-		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [-- COMMAND]",
-		Flags: append(policyFlags(),
+		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
+		Flags: append(append(policyFlags(), platformFlags()...),
 			&cli.StringFlag{Name: "path", Usage: "ask about a `PATH`"},
 			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: letters of `rwxcd` (read, write, execute, create, delete)"},
 			&cli.StringFlag{Name: "host", Usage: "ask about a `HOST:PORT`"},
@@ -37,6 +38,16 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	j, err := newJob(c, in.command)
 	if err != nil {
 		return err
+	}
+	names, err := platforms(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(names) > 1:
+		return usage(errors.New("--platform all is for profile; explain answers for one"))
+	case len(names) == 1 && names[0] == "darwin":
+		return explainMac(c, j, w)
 	}
 	p, err := j.profile()
 	if err != nil {

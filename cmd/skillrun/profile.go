@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/urfave/cli/v2"
 )
@@ -12,16 +13,27 @@ func profileCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "profile",
 		Usage:     "print the compiled profile, or the plan for this or another machine",
-		UsageText: "skillrun profile --skill DIR [--plan] [--features FILE] [--format text|json] [-- COMMAND]",
-		Flags: append(policyFlags(),
+		UsageText: "skillrun profile --skill DIR [--plan] [--features FILE] [--platform linux|darwin|all] [--for-host FILE] [--format text|json|sbpl|params] [-- COMMAND]",
+		Flags: append(append(policyFlags(), platformFlags()...),
 			&cli.BoolFlag{Name: "plan", Usage: "print what the kernel will be told instead"},
 			&cli.StringFlag{Name: "features", Usage: "compile for the machine whose features are in `FILE` (see doctor --json)"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`text` or json"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`text` or json; for darwin also sbpl (the policy's source) and params (KEY=VALUE)"},
+			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
 		),
 		Action: func(c *cli.Context) error {
 			j, err := newJob(c, in.command)
 			if err != nil {
 				return err
+			}
+			names, err := platforms(c)
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 && c.Bool("fail-on-gap") {
+				names = []string{runtime.GOOS}
+			}
+			if len(names) > 0 {
+				return platformProfile(c, j, names)
 			}
 			p, err := j.profile()
 			if err != nil {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+
+	"skillrun/darwin"
+	"skillrun/profiles"
+)
+
+// maxLook is how many directory entries are looked at before a policy falls
+// back to what needs no look.
+const maxLook = 200_000
+
+// thisMac gives the facts of this machine for showing a policy.
+func thisMac(j *job) (*darwin.Facts, error) {
+	version, err := darwin.Version()
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := j.host.Resolve(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	return &darwin.Facts{
+		OS: "darwin", Version: version, Home: j.host.Home, User: j.host.User,
+		Workspace: j.workspace, Tmp: tmp + "/skillrun", CaseSensitive: j.host.CaseSensitive,
+	}, nil
+}
+
+// lookAround lists what a policy for this machine wants to know.
+func lookAround(f *darwin.Facts, p *profiles.Profile) {
+	f.Exists, f.Contents = darwin.Look(os.DirFS("/"), p, maxLook)
+}

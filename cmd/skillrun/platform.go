@@ -1,0 +1,332 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/darwin"
+	"skillrun/darwin/sbpl"
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// platformFlags choose another machine than this one, for profile and explain.
+func platformFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "platform", Usage: "answer for `linux`, darwin or all"},
+		&cli.StringFlag{Name: "for-host", Usage: "answer for the Mac described in `FILE` (JSON: os, version, home, user, workspace, tmp, case_sensitive, exists)"},
+	}
+}
+
+// platforms gives what the flags ask for; none means this machine as it is.
+func platforms(c *cli.Context) ([]string, error) {
+	switch name := c.String("platform"); {
+	case name == "" && c.IsSet("for-host"), name == "darwin":
+		return []string{"darwin"}, nil
+	case name == "":
+		return nil, nil
+	case name == "linux" && c.IsSet("for-host"):
+		return nil, usage(errors.New("--for-host is for darwin; another Linux is --features FILE"))
+	case name == "linux":
+		return []string{"linux"}, nil
+	case name == "all":
+		return []string{"linux", "darwin"}, nil
+	default:
+		return nil, usage(fmt.Errorf("--platform %s: linux, darwin or all", quote(name)))
+	}
+}
+
+// mac is a job on a Mac, this one or another.
+type mac struct {
+	facts   *darwin.Facts
+	profile *profiles.Profile
+	policy  *darwin.Policy
+}
+
+// defaultProxyPort stands for the port of a gate that does not run yet.
+const defaultProxyPort = 3128
+
+// onMac lowers the job's rights for a Mac and compiles them.
+func (j *job) onMac(c *cli.Context) (*mac, error) {
+	m := &mac{}
+	file := c.String("for-host")
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("host file: %w", err)
+		}
+		if m.facts, err = darwin.ParseFacts(data); err != nil {
+			return nil, err
+		}
+	} else {
+		var err error
+		if m.facts, err = thisMac(j); err != nil {
+			return nil, err
+		}
+	}
+	there := *j
+	if file != "" || j.host.OS != "darwin" {
+		described := *m.facts
+		if j.skill != nil {
+			described.Exists = append(slices.Clone(described.Exists), j.skill.Dir+"/")
+		}
+		there.host, there.workspace, there.cwd = described.Host(), m.facts.Workspace, m.facts.Workspace
+	}
+	var err error
+	if m.profile, err = there.profile(); err != nil {
+		return nil, err
+	}
+	if file == "" {
+		lookAround(m.facts, m.profile)
+	}
+	if m.profile.Network.Mode == profiles.NetHosts && m.facts.ProxyPort == 0 {
+		m.facts.ProxyPort = defaultProxyPort
+	}
+	m.policy, err = darwin.Compile(m.profile, m.facts)
+	return m, err
+}
+
+// platformProfile prints what each platform holds of a job.
+func platformProfile(c *cli.Context, j *job, names []string) error {
+	format := c.String("format")
+	receipts := map[string]profiles.Receipt{}
+	var m *mac
+	for _, name := range names {
+		if name == "darwin" {
+			var err error
+			if m, err = j.onMac(c); err != nil {
+				return err
+			}
+			receipts[name] = m.policy.Receipt
+			continue
+		}
+		p, err := j.profile()
+		if err != nil {
+			return err
+		}
+		if receipts[name], err = planReceipt(c, p); err != nil {
+			return err
+		}
+	}
+	switch format {
+	case "text":
+		printParity(os.Stdout, names, receipts)
+	case "json":
+		if err := printJSON(platformDocument(names, receipts, m)); err != nil {
+			return err
+		}
+	case "sbpl", "params":
+		if m == nil {
+			return usage(fmt.Errorf("--format %s is for --platform darwin", format))
+		}
+		printPolicy(os.Stdout, m.policy, format)
+	default:
+		return usage(fmt.Errorf("--format %s: text, json, sbpl or params", quote(format)))
+	}
+	if !c.Bool("fail-on-gap") {
+		return nil
+	}
+	var failed error
+	for _, name := range names {
+		for _, g := range receipts[name].Gaps(j.preset.Strict, nil) {
+			say("gap on %s: %s is %s (%s)", name, g.Name, g.Strength, g.Note)
+			failed = exitError{exitRefused}
+		}
+	}
+	return failed
+}
+
+// printPolicy prints the source alone, or the parameters as KEY=VALUE lines. A
+// value that would not be one line is quoted as in Go.
+func printPolicy(w io.Writer, p *darwin.Policy, format string) {
+	if format == "sbpl" {
+		io.WriteString(w, p.Source())
+		return
+	}
+	for _, v := range p.Params() {
+		value := v.Value
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			value = strconv.Quote(value)
+		}
+		fmt.Fprintf(w, "%s=%s\n", v.Name, value)
+	}
+}
+
+// printParity prints a line for each clause and platform.
+func printParity(w io.Writer, names []string, receipts map[string]profiles.Receipt) {
+	for _, clause := range clauseNames(names, receipts) {
+		for i, name := range names {
+			c := clauseOf(receipts[name], clause)
+			if c.Name == "" {
+				c = profiles.Clause{Must: profiles.Must(clause), Note: "not reported"}
+			}
+			label, word := clause, "should"
+			if i > 0 {
+				label = ""
+			}
+			if c.Must {
+				word = "must"
+			}
+			held := c.Mechanism
+			if c.Note != "" {
+				held = strings.TrimSpace(held + " (" + c.Note + ")")
+			}
+			if len((profiles.Receipt{c}).Gaps(false, nil)) > 0 {
+				held = "GAP: " + held
+			}
+			fmt.Fprintf(w, "%-14s %-6s %-7s %-10s %s\n", policy.Escape(label), word, name, c.Strength, policy.Escape(held))
+		}
+	}
+}
+
+// clauseNames gives the clauses of all receipts in order.
+func clauseNames(names []string, receipts map[string]profiles.Receipt) []string {
+	var clauses []string
+	for _, n := range names {
+		for _, c := range receipts[n] {
+			if !slices.Contains(clauses, c.Name) {
+				clauses = append(clauses, c.Name)
+			}
+		}
+	}
+	return clauses
+}
+
+// platformJSON is what --format json prints for one platform.
+type platformJSON struct {
+	Source  string            `json:"source,omitempty"`
+	Params  map[string]string `json:"params,omitempty"`
+	Clauses profiles.Receipt  `json:"clauses"`
+	Gaps    []profiles.Clause `json:"gaps"`
+}
+
+// platformDocument gives one platform's object, or an object of them.
+func platformDocument(names []string, receipts map[string]profiles.Receipt, m *mac) any {
+	all := map[string]platformJSON{}
+	for _, n := range names {
+		d := platformJSON{Clauses: receipts[n], Gaps: receipts[n].Gaps(false, nil)}
+		if d.Gaps == nil {
+			d.Gaps = []profiles.Clause{}
+		}
+		if n == "darwin" {
+			d.Source, d.Params = m.policy.Source(), map[string]string{}
+			for _, v := range m.policy.Params() {
+				d.Params[v.Name] = v.Value
+			}
+		}
+		all[n] = d
+	}
+	if len(names) == 1 {
+		return all[names[0]]
+	}
+	return all
+}
+
+// explainMac answers from the compiled policy, on any machine.
+func explainMac(c *cli.Context, j *job, w io.Writer) error {
+	m, err := j.onMac(c)
+	if err != nil {
+		return err
+	}
+	params := map[string]string{}
+	for _, v := range m.policy.Params() {
+		params[v.Name] = v.Value
+	}
+	compiled, err := sbpl.Parse(m.policy.Source(), params, m.facts.Release())
+	if err != nil {
+		return fmt.Errorf("read the compiled policy: %w", err)
+	}
+	asked := false
+	if name := c.String("path"); name != "" {
+		asked = true
+		access, ok := profiles.ParseAccess(c.String("access"))
+		if !ok {
+			return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(c.String("access"))))
+		}
+		at, err := m.resolve(name)
+		if err != nil {
+			return err
+		}
+		for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
+			if access&bit != 0 {
+				if err := explainQuery(w, compiled, bit.Word()+" "+at, sbpl.Query{Operation: fileOperation(bit), Object: at}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if host := c.String("host"); host != "" {
+		asked = true
+		what := "connect " + host
+		if m.profile.Network.Mode == profiles.NetHosts {
+			if err := explainHost(w, m.profile, m.policy.Receipt, host); err != nil {
+				return err
+			}
+			host = "localhost:" + strconv.Itoa(int(m.facts.ProxyPort))
+			what = "connect " + host + ", the gate that decides by name"
+		}
+		if err := explainQuery(w, compiled, what, sbpl.Query{Operation: "network-outbound", Object: "tcp:" + host}); err != nil {
+			return err
+		}
+	}
+	if name := c.String("env"); name != "" {
+		asked = true
+		explainEnv(w, m.profile, name)
+	}
+	if !asked {
+		explainAll(w, j, m.profile, m.policy.Receipt, c.Bool("strict") || j.preset.Strict)
+	}
+	return nil
+}
+
+// resolve gives the spelling of a path that the Mac's kernel asks about.
+func (m *mac) resolve(name string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		name = m.facts.Home + "/" + rest
+	}
+	if !strings.HasPrefix(name, "/") {
+		name = path.Join(m.facts.Workspace, name)
+	}
+	return m.facts.Host().ResolvePrefix(name)
+}
+
+func fileOperation(a profiles.Access) string {
+	switch a {
+	case profiles.Read:
+		return "file-read-data"
+	case profiles.Write:
+		return "file-write-data"
+	case profiles.Create:
+		return "file-write-create"
+	case profiles.Delete:
+		return "file-write-unlink"
+	}
+	return "process-exec*"
+}
+
+// explainQuery prints the policy's answer with the line that decides.
+func explainQuery(w io.Writer, p *sbpl.Policy, what string, q sbpl.Query) error {
+	a, err := sbpl.Evaluate(p, q)
+	if err != nil {
+		return err
+	}
+	word := "denied"
+	if a.Allowed {
+		word = "allowed"
+	}
+	fmt.Fprintf(w, "%s: %s\n", word, policy.Escape(what))
+	if a.Line == 0 {
+		fmt.Fprintln(w, "  rule:   built into Seatbelt")
+		return nil
+	}
+	fmt.Fprintf(w, "  rule:   line %d of the policy: %s\n  origin: %s\n", a.Line, policy.Escape(a.Text), policy.Escape(a.Comment))
+	return nil
+}

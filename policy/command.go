@@ -57,7 +57,8 @@ func (l *lowering) find(word string) (string, error) {
 	if strings.Contains(word, "/") {
 		word = absolute(l.in.Cwd, word)
 	}
-	return l.host.Lookup(word, l.host.Env["PATH"])
+	file, err := l.host.Lookup(word, l.host.Env["PATH"])
+	return l.host.Unshim(file, l.in.Cwd), err
 }
 
 // program grants reading and executing one program and the interpreters of its
@@ -106,16 +107,18 @@ func (l *lowering) shebang(file string) []string {
 	return programs
 }
 
-// prefix grants the virtual environment of a program: the directory above its
-// bin, if it holds pyvenv.cfg.
+// prefix grants the virtual environment of a program, or its version among
+// those of a version manager: the directory above its bin, if it holds
+// pyvenv.cfg or lies in "versions" beside "shims".
 func (l *lowering) prefix(p *profiles.Profile, program string) {
 	bin, err := l.host.Resolve(path.Dir(program))
 	if err != nil || path.Base(bin) != "bin" {
 		return
 	}
 	dir := path.Dir(bin)
-	if !l.host.Exists(dir+"/pyvenv.cfg") || within(dir, l.place.Home) {
+	managed := path.Base(path.Dir(dir)) == "versions" && l.host.Exists(path.Dir(path.Dir(dir))+"/shims")
+	if !managed && !l.host.Exists(dir+"/pyvenv.cfg") || within(dir, l.place.Home) {
 		return
 	}
-	p.Paths = append(p.Paths, profiles.PathRule{Path: dir, Tree: true, Access: profiles.Read | profiles.Execute, Origin: typed("virtual environment of the command")})
+	p.Paths = append(p.Paths, profiles.PathRule{Path: dir, Tree: true, Access: profiles.Read | profiles.Execute, Origin: typed("environment of the command")})
 }

@@ -116,3 +116,41 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+func TestUnshim(t *testing.T) {
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o755} }
+	h := &profiles.Host{CaseSensitive: true, Env: map[string]string{}, FS: fstest.MapFS{
+		"p/libexec/pyenv":                text(""),
+		"p/shims/python3":                text("#!/bin/sh"),
+		"p/shims/other":                  text("#!/bin/sh"),
+		"p/version":                      text("3.11\n"),
+		"p/versions/3.11/bin/python3":    text(""),
+		"p/versions/3.12/bin/python3":    text(""),
+		"p/versions/3.12/bin/other":      text(""),
+		"w/.python-version":              text("3.12\n"),
+		"w/deep/x":                       text(""),
+		"evil/.python-version":           text("../../../evil\n"),
+		"evil/bin/python3":               text(""),
+		"system/.python-version":         text("system\n"),
+		"unknown/versions/1/bin/python3": text(""),
+		"unknown/shims/python3":          text(""),
+		"usr/bin/python3":                text(""),
+	}}
+	for _, c := range []struct{ file, cwd, variable, want string }{
+		{"/p/shims/python3", "/", "", "/p/versions/3.11/bin/python3"},
+		{"/p/shims/python3", "/w/deep", "", "/p/versions/3.12/bin/python3"},
+		{"/p/shims/python3", "/w", "3.11", "/p/versions/3.11/bin/python3"},
+		{"/p/shims/other", "/", "3.11:3.12", "/p/versions/3.12/bin/other"},
+		{"/p/shims/other", "/", "", "/p/shims/other"},
+		{"/p/shims/python3", "/evil", "", "/p/shims/python3"},
+		{"/p/shims/python3", "/system", "", "/p/shims/python3"},
+		{"/unknown/shims/python3", "/", "1", "/unknown/shims/python3"},
+		{"/usr/bin/python3", "/w", "", "/usr/bin/python3"},
+		{"", "/w", "", ""},
+	} {
+		h.Env["PYENV_VERSION"] = c.variable
+		if got := h.Unshim(c.file, c.cwd); got != c.want {
+			t.Errorf("%s in %s with %q: %s, want %s", c.file, c.cwd, c.variable, got, c.want)
+		}
+	}
+}

@@ -66,6 +66,9 @@ func run(c *cli.Context, in *invocation) error {
 		}
 		return exitError{exitNotExecutable}
 	}
+	if real := j.host.Unshim(path, j.cwd); real != path {
+		path, j.argv = real, append([]string{real}, j.argv[1:]...)
+	}
 	mode, err := parseMode(c.String("namespaces"))
 	if err != nil {
 		return usage(err)

@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"sandbox/worker":              {"sandbox"},
 	"sandbox/sandboxtest":         {"linux", "profiles"},
 	"sandbox/sandboxtest/emulate": {"linux"},
+	"sandbox/sandboxtest/judge":   {"sandbox/sandboxtest"},
 	"cmd/skillrun":                {"*"},
 	"scripts/benchmark":           {"linux"},
 }

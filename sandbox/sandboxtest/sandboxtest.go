@@ -1,0 +1,39 @@
+//go:build linux
+
+// Package sandboxtest helps tests that need a real kernel: requirements that
+// fail in CI instead of skipping, and canaries that judge from outside what a
+// hostile program got.
+package sandboxtest
+
+import (
+	"os"
+	"testing"
+
+	"skillrun/linux"
+)
+
+// Require skips the test on a machine that lacks one of the named mechanisms,
+// and fails it where CI=true: landlock, seccomp, notify, namespaces, root.
+func Require(t testing.TB, mechanisms ...string) {
+	t.Helper()
+	f := linux.ProbeDeep()
+	has := map[string]bool{
+		"landlock":   f.Landlock > 0,
+		"seccomp":    f.Seccomp,
+		"notify":     f.Notify,
+		"namespaces": f.Namespaces,
+		"root":       os.Geteuid() == 0,
+	}
+	for _, m := range mechanisms {
+		ok, known := has[m]
+		switch {
+		case !known:
+			t.Fatalf("no such mechanism: %s", m)
+		case ok:
+		case os.Getenv("CI") == "true":
+			t.Fatalf("this machine has no %s, and CI=true says that it should", m)
+		default:
+			t.Skipf("this machine has no %s", m)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -38,6 +39,9 @@ type Spec struct {
 	Dir string
 	// Environ is the caller's environment, of which the profile passes some.
 	Environ []string
+	// Files is the machine's file system, rooted at "/", for finding what is
+	// denied; it may be a snapshot.
+	Files fs.FS
 	// Stdin, Stdout and Stderr are the command's; nil leaves one closed.
 	Stdin, Stdout, Stderr *os.File
 	// Namespaces says whether the run gets its own.

@@ -40,7 +40,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	facts := linux.Facts{
-		FS:         os.DirFS("/"),
+		FS:         spec.Files,
 		Own:        []string{own.home()},
 		Masked:     own.masked(),
 		Namespaces: features.Namespaces,

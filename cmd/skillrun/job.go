@@ -138,7 +138,7 @@ func (j *job) profile() (*profiles.Profile, error) {
 func thisHost() *profiles.Host {
 	h := &profiles.Host{
 		OS: runtime.GOOS, UID: os.Geteuid(), CaseSensitive: runtime.GOOS != "darwin",
-		Env: map[string]string{}, FS: os.DirFS("/"), Home: os.Getenv("HOME"),
+		Env: map[string]string{}, FS: newSnapshot(), Home: os.Getenv("HOME"),
 	}
 	for _, kv := range os.Environ() {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {

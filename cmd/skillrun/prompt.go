@@ -37,6 +37,7 @@ func (j *job) consent() error {
 		return err
 	}
 	j.set = j.set.Accept(accepted...)
+	j.host.FS = newSnapshot() // answering may have taken minutes
 	return nil
 }
 

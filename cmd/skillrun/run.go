@@ -86,6 +86,7 @@ func run(c *cli.Context, in *invocation) error {
 		Argv:    j.argv,
 		Dir:     j.cwd,
 		Environ: os.Environ(),
+		Files:   j.host.FS,
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Namespaces: mode,
 		Observe:    c.Bool("denials") || c.String("report") != "",

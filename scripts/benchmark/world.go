@@ -31,7 +31,7 @@ const manifest = `{"skill_metadata": {"name": "bench", "version": "1.0", "trust_
   "permissions": [
     {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
     {"capability": "filesystem.write", "effect": "allow", "constraints": {"workspace_only": true}},
-    {"capability": "source_code.execute", "effect": "allow"},
+    {"capability": "source_code.execute", "effect": "allow", "constraints": {"workspace_only": true}},
     {"capability": "shell.execute", "effect": "allow"}
   ]}
 `

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// A snapshot is the machine's file system as one launch sees it: every file is
+// looked at once, and a directory in which several names turned out absent is
+// listed once, since shipped data asks for hundreds of names of which few
+// exist. Nothing relies on it being fresh: rules are attached later to what is
+// then at a path, no link followed, and denials hold for names that appear.
+//
+// It is an fs.ReadLinkFS rooted at "/", and not for concurrent use.
+type snapshot struct {
+	fs.FS
+	files map[string]found
+	dirs  map[string]*listing
+}
+
+type found struct {
+	info fs.FileInfo
+	err  error
+}
+
+// listing is what is known of one directory.
+type listing struct {
+	misses  int
+	names   map[string]bool // all there are; nil if not known
+	entries []fs.DirEntry
+	err     error
+	read    bool
+}
+
+// listAfter is how many absent names of a directory are looked up one by one.
+const listAfter = 3
+
+func newSnapshot() *snapshot {
+	return &snapshot{FS: os.DirFS("/"), files: make(map[string]found, 512), dirs: make(map[string]*listing, 128)}
+}
+
+func (s *snapshot) dir(name string) *listing {
+	d := s.dirs[name]
+	if d == nil {
+		d = &listing{}
+		s.dirs[name] = d
+	}
+	return d
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
+	if f, ok := s.files[name]; ok {
+		return f.info, f.err
+	}
+	parent, base := ".", name
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		parent, base = name[:i], name[i+1:]
+	}
+	d := s.dir(parent)
+	if d.names != nil && !d.names[base] {
+		return nil, fs.ErrNotExist
+	}
+	var f found
+	f.info, f.err = os.Lstat("/" + name)
+	if os.IsNotExist(f.err) {
+		f.err = fs.ErrNotExist
+		if d.misses++; d.misses == listAfter {
+			s.list(parent, d)
+		}
+	}
+	s.files[name] = f
+	return f.info, f.err
+}
+
+func (s *snapshot) list(name string, d *listing) {
+	if !listsAll("/" + name) {
+		return
+	}
+	entries, err := s.ReadDir(name)
+	if err != nil {
+		return
+	}
+	d.names = make(map[string]bool, len(entries))
+	for _, e := range entries {
+		d.names[e.Name()] = true
+	}
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (s *snapshot) ReadDir(name string) ([]fs.DirEntry, error) {
+	d := s.dir(name)
+	if !d.read {
+		d.entries, d.err = os.ReadDir(path.Join("/", name))
+		d.read = true
+	}
+	return d.entries, d.err
+}
+
+// Stat implements fs.StatFS.
+func (s *snapshot) Stat(name string) (fs.FileInfo, error) {
+	if info, err := s.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return info, err
+	}
+	return os.Stat("/" + name)
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (s *snapshot) ReadLink(name string) (string, error) { return os.Readlink("/" + name) }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A snapshot answers as the file system itself does, whether it looks at a
+// name or knows it from a listing.
+func TestSnapshot(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a/b/file", "dir/x"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a/b", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"", "a", "a/b", "a/b/file", "a/b/file/under", "dir", "link", "link/file", "loop"}
+	for i := range 2 * listAfter {
+		names = append(names, fmt.Sprintf("absent%d", i), fmt.Sprintf("a/b/absent%d", i), fmt.Sprintf("none/absent%d", i))
+	}
+	names = append(names, names...) // a second time, from memory
+	s := newSnapshot()
+	real := os.DirFS("/").(fs.ReadLinkFS)
+	for _, name := range names {
+		name := filepath.Join(root, name)[1:]
+		got, err := s.Lstat(name)
+		want, werr := real.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) != errors.Is(werr, fs.ErrNotExist), (err == nil) != (werr == nil):
+			t.Errorf("Lstat %s: %v, want %v", name, err, werr)
+		case err == nil && (got.Mode() != want.Mode() || got.Name() != want.Name()):
+			t.Errorf("Lstat %s: %v %s, want %v %s", name, got.Mode(), got.Name(), want.Mode(), want.Name())
+		}
+		got, err = s.Stat(name)
+		want, werr = fs.Stat(real, name)
+		if (err == nil) != (werr == nil) || err == nil && got.Mode() != want.Mode() {
+			t.Errorf("Stat %s: %v, want %v", name, err, werr)
+		}
+	}
+	if link, err := s.ReadLink(filepath.Join(root, "link")[1:]); link != "a/b" || err != nil {
+		t.Errorf("ReadLink: %q, %v", link, err)
+	}
+	// Twice: what was listed is remembered.
+	for range 2 {
+		entries, err := fs.ReadDir(s, root[1:])
+		if err != nil || len(entries) != 3 {
+			t.Errorf("ReadDir: %v, %v", entries, err)
+		}
+	}
+}
+
+// procfs has names that it does not list.
+func TestSnapshotOfUnlisted(t *testing.T) {
+	if _, err := os.Stat("/proc/self/task"); err != nil {
+		t.Skip("no procfs")
+	}
+	s := newSnapshot()
+	for i := range 2 * listAfter {
+		s.Lstat(fmt.Sprintf("proc/absent%d", i))
+	}
+	name := fmt.Sprintf("proc/%d", os.Getpid())
+	if _, err := s.Lstat(name); err != nil {
+		t.Error(err)
+	}
+	task, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A thread's number is a directory of /proc that no listing shows.
+	for _, e := range task {
+		if _, err := s.Lstat("proc/" + e.Name()); err != nil {
+			t.Errorf("thread %s: %v", e.Name(), err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"skillrun/policy"
@@ -185,6 +186,23 @@ func TestEscape(t *testing.T) {
 	} {
 		if got := policy.Escape(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestToolchains: skillrun.toml narrows the user's toolchains and cannot add.
+func TestToolchains(t *testing.T) {
+	h := machine()
+	h.FS.(fstest.MapFS)["home/u/.nvm/versions/node/v22/bin/node"] = &fstest.MapFile{Mode: 0o755}
+	const node = "/home/u/.nvm/versions/node/v22/bin/node"
+	for list, want := range map[string]bool{"": true, "toolchains = []\n": false, "toolchains = [\"pyenv\"]\n": false, "toolchains = [\"nvm\"]\n": true} {
+		d := parse(t, "skillrun.toml", "permissions = []\n"+list)
+		p, err := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved}).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Allows(node, profiles.Execute).Allowed; got != want {
+			t.Errorf("%q: node may start: %v, want %v", list, got, want)
 		}
 	}
 }

@@ -129,6 +129,8 @@ type Document struct {
 	Skill   Metadata
 	Entries []Entry
 	// Limits, Environment and Toolchains come from skillrun.toml only.
+	// Toolchains names those of the user's home (rows of profiles' toolchains)
+	// that the skill needs; nil is all, an empty list none.
 	Limits      Limits
 	Environment []Variable
 	Toolchains  []Text

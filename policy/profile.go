@@ -99,8 +99,16 @@ type exception struct {
 func (l *lowering) base(p *profiles.Profile) {
 	p.Paths = append(p.Paths, profiles.BaseReads(l.host)...)
 	tools, vars := profiles.Toolchains(l.host)
-	p.Paths = append(p.Paths, tools...)
-	p.Env.Set = append(p.Env.Set, vars...)
+	for _, r := range tools {
+		if l.uses(r.Origin) {
+			p.Paths = append(p.Paths, r)
+		}
+	}
+	for _, v := range vars {
+		if l.uses(v.Origin) {
+			p.Env.Set = append(p.Env.Set, v)
+		}
+	}
 	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
 	p.Denials = append(p.Denials, profiles.SensitivePaths(l.host)...)
 	if l.place.Skill != "" {
@@ -112,6 +120,14 @@ func (l *lowering) base(p *profiles.Profile) {
 		p.Denials = append(p.Denials, profiles.WorkspaceSecrets(l.place.Workspace)...)
 		p.Denials = append(p.Denials, profiles.ControlFiles(l.place.Workspace)...)
 	}
+}
+
+// uses says whether the run has a toolchain of the user's home: all, unless
+// skillrun.toml lists those that it needs. A shipped rule's reason begins with
+// the toolchain's name.
+func (l *lowering) uses(o profiles.Origin) bool {
+	name, _, named := strings.Cut(o.Reason, ": ")
+	return l.set.chains == nil || !named || slices.ContainsFunc(l.set.chains, func(t Text) bool { return t.Value == name })
 }
 
 // capability adds what the entries for one capability come to: the skill's
@@ -187,9 +203,10 @@ type blockedHost struct {
 
 func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment {
 	f := fragment{rights: l.blank()}
+	covered := false // by a refused entry that is about all there is
 	for i := range entries {
 		e := &entries[i]
-		if e.lapsed(l.in.Now) != "" {
+		if e.lapsed(l.in.Now) != "" || covered && e.Effect != Deny {
 			continue
 		}
 		r := right{l, c, e, user}
@@ -204,9 +221,7 @@ func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment 
 		if e.Effect == Deny || i+1 < len(entries) {
 			r.refuse(&f)
 		}
-		if !e.Constraints.narrows() {
-			break
-		}
+		covered = covered || !e.Constraints.narrows()
 	}
 	return f
 }
@@ -227,7 +242,7 @@ func (r *right) refuse(f *fragment) {
 		if e.Constraints.WorkspaceOnly == Unset {
 			e.Constraints.WorkspaceOnly = No
 		}
-	case r.capability.means == readFiles:
+	default:
 		e.Constraints.WorkspaceOnly = Yes // denying "/" would deny the system's libraries
 	}
 	scratch := r.blank()

@@ -206,3 +206,19 @@ func TestToolchains(t *testing.T) {
 		}
 	}
 }
+
+// A ceiling that takes secrets.read away takes with it what that would lift.
+func TestCeilingKeepsDenials(t *testing.T) {
+	d := parse(t, "m.json", `{"permissions":[
+		{"capability":"secrets.read","effect":"allow","constraints":{"resource_scope":["~/.ssh/known_hosts"]}},
+		{"capability":"filesystem.read","effect":"allow"}]}`)
+	const hosts = "/home/u/.ssh/known_hosts"
+	open := policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved}
+	if !lower(t, compose(t, open), inputs("true")).Allows(hosts, profiles.Read).Allowed {
+		t.Fatal("secrets.read opens nothing")
+	}
+	open.Ceilings = []*policy.Document{parse(t, "c.json", `{"permissions":[{"capability":"filesystem.read","effect":"allow"}]}`)}
+	if lower(t, compose(t, open), inputs("true")).Allows(hosts, profiles.Read).Allowed {
+		t.Error("the denial stays lifted under a ceiling without secrets.read")
+	}
+}

@@ -136,6 +136,9 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	if !c.Enforced() {
 		return
 	}
+	before := l.excepts
+	l.excepts = nil
+	defer func() { l.excepts = append(before, l.excepts...) }()
 	granted := l.fragment(c, l.set.grants.of(c.Name), true).rights
 	var blocked []blockedHost
 	for _, layer := range l.set.layers() {
@@ -150,6 +153,7 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 		}
 	}
 	if l.set.deniedOutright(c.Name) != nil {
+		l.excepts = nil
 		return
 	}
 	rights := &profiles.Profile{}
@@ -160,6 +164,25 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	l.block(rights, c, blocked)
 	rights.Denials = nil
 	merge(p, rights)
+	l.keep(rights)
+}
+
+// keep leaves the exceptions that the rights of a capability bear out: what a
+// ceiling took away lifts nothing.
+func (l *lowering) keep(rights *profiles.Profile) {
+	var kept []exception
+	for _, x := range l.excepts {
+		var access profiles.Access
+		for _, r := range rights.Paths {
+			if r.Path == x.path || r.Tree && within(r.Path, x.path) {
+				access |= r.Access
+			}
+		}
+		if x.access &= access; x.access != 0 {
+			kept = append(kept, x)
+		}
+	}
+	l.excepts = kept
 }
 
 // within narrows rights to what every ceiling admits for the capability.
@@ -307,6 +330,8 @@ func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []bloc
 		rights.Network.Hosts = slices.DeleteFunc(rights.Network.Hosts, func(h profiles.HostRule) bool {
 			return !slices.Contains(b.except, h.Host) && (b.Host == "*" || b.Host == h.Host || b.Matches(strings.TrimPrefix(h.Host, "*.")))
 		})
+	}
+	for _, b := range blocked {
 		for i := range rights.Network.Hosts {
 			h := &rights.Network.Hosts[i]
 			if !slices.Contains(b.except, h.Host) && (h.Matches(b.Host) || h.Host == "*") {

@@ -45,6 +45,8 @@ type cell struct {
 	env      []string
 	stdin    io.Reader
 
+	elapsed time.Duration // of the last command, without the start
+
 	mu       sync.Mutex
 	refusals []linux.Refusal
 	controls []string
@@ -182,6 +184,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	sup, err := linux.Supervise(s)
 	must(c.t, err)
 	timer := time.AfterFunc(limit, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	start := time.Now()
 	if _, err := ours.Write([]byte{1}); err != nil { // go ahead
 		c.t.Fatal(err)
 	}
@@ -189,6 +192,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		c.before(sup, cmd)
 	}
 	err = cmd.Wait()
+	c.elapsed = time.Since(start)
 	if !timer.Stop() {
 		c.t.Errorf("%q ran into the time limit", argv)
 	}
@@ -217,7 +221,9 @@ func (c *cell) bare(argv ...string) result {
 	cmd.Dir = c.ws
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+c.own, "HOME="+c.own), c.env...)
 	cmd.Stdin = c.stdin
+	start := time.Now()
 	out, err := cmd.CombinedOutput()
+	c.elapsed = time.Since(start)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return result{string(out), exit.ExitCode()}

@@ -9,9 +9,10 @@ import (
 	"skillrun/profiles"
 )
 
-// The handlers of calls that change mode, owner, times and attributes. No
-// Landlock sees these; the performing thread's missing capabilities bound them
-// as they bound the command.
+// The handlers of calls that change mode, owner, times and attributes.
+// Landlock has no say in these, so that the resolving thread makes them
+// itself: it has the user and the capabilities of the command, which bound
+// them, and a change of thread would double their cost.
 
 // subject resolves what a metadata call is about: a path, a descriptor
 // (no path argument, a null path, or an empty one with AT_EMPTY_PATH).
@@ -50,39 +51,48 @@ func (r *request) subject() bool {
 	return true
 }
 
-// permit ends the request if the ruling says so. What has no path the caller
-// holds already.
-func (r *request) permit(rule ruling) bool {
-	if r.a.anonymous || rule.ok() {
-		return true
+// permit ends the request unless the ruling lets it pass and the caller still
+// waits, so that what was read is its own. What has no path the caller holds
+// already.
+func (r *request) permit(rule func(place) ruling) bool {
+	if !r.a.anonymous {
+		if rule := r.located(&r.a, rule); !rule.ok() {
+			r.refuse(rule)
+			return false
+		}
 	}
-	r.refuse(rule)
-	return false
+	if !r.valid() {
+		r.fail(unix.EINTR)
+		return false
+	}
+	return true
 }
+
+func (r *request) end(err error) { r.fail(errno(err)) }
+
+func (r *request) editable(pl place) ruling { return r.s.decider.edit(pl, profiles.Write) }
 
 func serveChmod(r *request) {
 	if !r.subject() {
 		return
 	}
 	r.mode = uint32(r.arg(r.call.mode)) & 0o7777
-	if !r.permit(r.s.decider.mode(r.a.place, r.mode)) {
+	if !r.permit(func(pl place) ruling { return r.s.decider.mode(pl, r.mode) }) {
 		return
 	}
 	if r.a.kind == symlink {
 		r.fail(unix.EOPNOTSUPP)
 		return
 	}
-	r.perform(func(r *request) unix.Errno { return errno(unix.Fchmodat(unix.AT_FDCWD, fdPath(r.a.fd), r.mode, 0)) })
+	r.end(unix.Fchmodat(unix.AT_FDCWD, fdPath(r.a.fd), r.mode, 0))
 }
 
 func serveChown(r *request) {
-	if !r.subject() || !r.permit(r.s.decider.edit(r.a.place, profiles.Write)) {
+	if !r.subject() || !r.permit(r.editable) {
 		return
 	}
 	uid, gid := int(int32(r.args[r.call.mode])), int(int32(r.args[r.call.mode+1]))
-	r.perform(func(r *request) unix.Errno {
-		return errno(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
-	})
+	r.end(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 
 func serveTimes(r *request) {
@@ -134,15 +144,18 @@ func serveUtime(r *request) {
 }
 
 func (r *request) setTimes() {
-	if !r.subject() || !r.permit(r.s.decider.edit(r.a.place, profiles.Write)) {
+	if !r.subject() || !r.permit(r.editable) {
 		return
 	}
-	r.perform(func(r *request) unix.Errno {
-		if r.a.kind == symlink {
-			return errno(unix.UtimesNanoAt(r.a.parent, r.a.place.name, r.times[:], unix.AT_SYMLINK_NOFOLLOW))
+	if r.a.kind == symlink {
+		if r.a.parent < 0 {
+			r.fail(unix.EBADF)
+			return
 		}
-		return errno(unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(r.a.fd), r.times[:], 0))
-	})
+		r.end(unix.UtimesNanoAt(r.a.parent, r.a.place.name, r.times[:], unix.AT_SYMLINK_NOFOLLOW))
+		return
+	}
+	r.end(unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(r.a.fd), r.times[:], 0))
 }
 
 // Limits of include/uapi/linux/limits.h.
@@ -178,16 +191,16 @@ func serveSetxattr(r *request) {
 		r.fail(e)
 		return
 	}
-	if !r.subject() || !r.permit(r.s.decider.attribute(r.a.place, r.text, true)) {
+	if !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, true) }) {
 		return
 	}
 	flags := int(int32(r.args[r.call.mode+3]))
-	r.perform(func(r *request) unix.Errno { return errno(unix.Setxattr(fdPath(r.a.fd), r.text, r.value, flags)) })
+	r.end(unix.Setxattr(fdPath(r.a.fd), r.text, r.value, flags))
 }
 
 func serveRemovexattr(r *request) {
-	if !r.attributeName() || !r.subject() || !r.permit(r.s.decider.attribute(r.a.place, r.text, false)) {
+	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, false) }) {
 		return
 	}
-	r.perform(func(r *request) unix.Errno { return errno(unix.Removexattr(fdPath(r.a.fd), r.text)) })
+	r.end(unix.Removexattr(fdPath(r.a.fd), r.text))
 }

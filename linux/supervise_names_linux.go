@@ -70,7 +70,8 @@ func (r *request) open() {
 		return
 	}
 	if !o.anonymous {
-		if rule := r.s.decider.edit(o.place, accessOf(r.flags)); !rule.ok() {
+		rule := r.located(o, func(pl place) ruling { return r.s.decider.edit(pl, accessOf(r.flags)) })
+		if !rule.ok() {
 			r.refuse(rule)
 			return
 		}
@@ -544,7 +545,7 @@ func serveTruncate(r *request) {
 	case r.s.denied[o.id()]:
 		r.refuse(r.s.deniedFile(o, profiles.Write))
 	default:
-		if rule := r.s.decider.edit(o.place, profiles.Write); !o.anonymous && !rule.ok() {
+		if rule := r.located(o, r.editable); !o.anonymous && !rule.ok() {
 			r.refuse(rule)
 			return
 		}

@@ -145,23 +145,31 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 		p = strings.TrimSuffix(p, " (deleted)")
 	}
 	o.place.path = p
-	if o.kind == directory {
-		return 0
+	return 0
+}
+
+// located rules on an object, and once more with its name where it was reached
+// through a descriptor and has been refused: the run may have made it.
+func (r *request) located(o *object, rule func(place) ruling) ruling {
+	is := rule(o.place)
+	if is.ok() || o.place.name != "" || o.anonymous || o.kind == directory {
+		return is
 	}
-	// Find the name, so that what the run made is known as such.
+	p := o.place.path
 	i := strings.LastIndexByte(p, '/')
 	dir, err := unix.Openat2(r.s.root, "."+p[:i+1], &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
+		Flags: openDir, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return 0 // then it is known by its path alone
+		return is
 	}
 	defer unix.Close(dir)
 	var st, again unix.Stat_t
 	if unix.Fstat(dir, &st) == nil && unix.Fstatat(dir, p[i+1:], &again, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		again.Dev == o.st.Dev && again.Ino == o.st.Ino {
 		o.place.dir, o.place.name = fileID{st.Dev, st.Ino}, p[i+1:]
+		return rule(o.place)
 	}
-	return 0
+	return is
 }
 
 // pathOf gives the path of an open descriptor, in its own mount namespace.

@@ -3,6 +3,7 @@ package linux
 import (
 	"bytes"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -11,28 +12,33 @@ import (
 // task is a thread of the run that has called.
 type task struct {
 	tid   int
-	dir   int // /proc/TID, O_PATH; it stays that thread's, and dies with it
-	umask int // -1: not known
-	used  uint64
+	dir   int   // /proc/TID, O_PATH; it stays that thread's, and dies with it
+	umask int   // -1: not known
+	used  int64 // when, in nanoseconds
 }
 
 // tasks caches what is known of threads. Only the resolving thread uses it.
 type tasks struct {
 	known map[int]*task
-	clock uint64
 	// changing are threads inside umask(2), with the mask they asked for. It
 	// holds from some moment on that shows in their status, or by their next
 	// call; until then nobody's is remembered.
 	changing map[int]uint32
 }
 
-const tasksMost = 64
+const (
+	tasksMost = 64
+	// tasksFresh, in nanoseconds, is how long a number stays a thread's
+	// without asking: the kernel gives numbers out in turn, and cannot come
+	// around 32,768 of them in this time.
+	tasksFresh = 2e6
+)
 
 func (ts *tasks) get(s *Supervisor, tid int) (*task, error) {
 	if ts.known == nil {
 		ts.known, ts.changing = map[int]*task{}, map[int]uint32{}
 	}
-	ts.clock++
+	now := time.Now().UnixNano()
 	if _, ok := ts.changing[tid]; ok {
 		// It calls again, so its umask(2) is done.
 		delete(ts.changing, tid)
@@ -42,8 +48,8 @@ func (ts *tasks) get(s *Supervisor, tid int) (*task, error) {
 		// Looking up a name in /proc/TID of a thread that is gone fails, even
 		// if another has its number now.
 		var st unix.Stat_t
-		if unix.Fstatat(t.dir, "comm", &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			t.used = ts.clock
+		if now-t.used < tasksFresh || unix.Fstatat(t.dir, "comm", &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			t.used = now
 			return t, nil
 		}
 		ts.drop(t)
@@ -61,7 +67,7 @@ func (ts *tasks) get(s *Supervisor, tid int) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &task{tid: tid, dir: fd, umask: -1, used: ts.clock}
+	t := &task{tid: tid, dir: fd, umask: -1, used: now}
 	ts.known[tid] = t
 	return t, nil
 }

@@ -1,0 +1,311 @@
+//go:build amd64
+
+package linux_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/linux"
+)
+
+// An attack is a few lines of Python and what would be seen from outside if
+// they got through. Each runs in fresh surroundings, supervised, where the
+// harm must not be there, and bare, where it must.
+//
+// The lines know W (the workspace, also the current directory), O (a directory
+// with read rights alone), T (TMPDIR) and call (any system call, by amd64's numbers).
+type attack struct {
+	name, code string
+	harm       func(*scene) bool
+}
+
+const attackPrelude = `
+import ctypes, os, sys, socket, stat, struct, time
+libc = ctypes.CDLL(None, use_errno=True)
+W, O = os.getcwd(), sys.argv[1]
+T = os.environ["TMPDIR"]
+P = lambda s: ctypes.c_char_p(os.fsencode(s))
+def call(nr, *args):
+    r = libc.syscall(nr, *args)
+    if r < 0: raise OSError(ctypes.get_errno(), "call")
+    return r
+FD = -100
+def rename2(a, b, flags): call(316, FD, P(a), FD, P(b), flags)
+def write(p, text="evil", flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
+    fd = os.open(p, flags, 0o644); os.write(fd, text.encode()); os.close(fd)
+def unix(p, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_UNIX, kind); s.settimeout(5); s.connect(p); return s
+`
+
+// scene is the surroundings, with what they looked like at first.
+type scene struct {
+	*cell
+	accepted atomic.Int64
+	abstract string
+}
+
+func newScene(t *testing.T) *scene {
+	s := &scene{cell: newCell(t)}
+	s.features |= linux.NotifySockets
+	for _, f := range []string{"old.txt", "old2.txt", "olddir/inner.txt", ".git/HEAD", ".git/config", ".git/hooks/pre-commit",
+		"sub/.git/config", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
+		s.write(f, "old\n")
+	}
+	for _, f := range []string{"file", "dir/inner", "victim"} {
+		s.write(s.outside+"/"+f, "old\n")
+	}
+	must(t, os.Mkdir(s.ws+"/empty", 0o755))
+	must(t, os.Symlink(s.outside+"/file", s.ws+"/out"))
+	must(t, os.Symlink(".git", s.ws+"/gitlink"))
+	must(t, os.Symlink("old.txt", s.ws+"/oldlink"))
+	must(t, os.Link(s.ws+"/.git/config", s.ws+"/hardconfig"))
+	s.abstract = "@skillrun-attack-" + strings.ReplaceAll(filepath.Dir(s.ws), "/", "-")
+	for _, name := range []string{s.outside + "/sock", s.abstract} {
+		l, err := net.Listen("unix", name)
+		must(t, err)
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				s.accepted.Add(1)
+				c.Write([]byte("x"))
+				c.Close()
+			}
+		}()
+	}
+	d, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: s.outside + "/dgram", Net: "unixgram"})
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	go func() {
+		for b := make([]byte, 16); ; s.accepted.Add(1) {
+			if _, err := d.Read(b); err != nil {
+				return
+			}
+		}
+	}()
+	return s
+}
+
+func (s *scene) at(p string) string {
+	if rest, ok := strings.CutPrefix(p, "O/"); ok {
+		return s.outside + "/" + rest
+	}
+	return s.ws + "/" + p
+}
+
+func gone(p string) func(*scene) bool {
+	return func(s *scene) bool { _, err := os.Lstat(s.at(p)); return err != nil }
+}
+
+func made(p string) func(*scene) bool {
+	return func(s *scene) bool { _, err := os.Lstat(s.at(p)); return err == nil }
+}
+
+func changed(p string) func(*scene) bool {
+	return func(s *scene) bool { b, err := os.ReadFile(s.at(p)); return err != nil || string(b) != "old\n" }
+}
+
+// touched says that times or mode have become what the attacks make of them.
+func touched(p string) func(*scene) bool {
+	return func(s *scene) bool {
+		fi, err := os.Lstat(s.at(p))
+		return err == nil && (fi.ModTime().Unix() == 1 || fi.Mode().Perm()&0o022 != 0 || fi.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 ||
+			fi.Mode().Perm() == 0o600 || fi.Mode().Perm() == 0)
+	}
+}
+
+func labelled(p string) func(*scene) bool {
+	return func(s *scene) bool {
+		n, err := unix.Getxattr(s.at(p), "user.evil", make([]byte, 10))
+		return err == nil && n > 0
+	}
+}
+
+func talked(s *scene) bool { return s.accepted.Load() > 0 }
+
+func attacks() []attack {
+	return []attack{
+		// What was there at the start goes away.
+		{"unlink", `os.unlink("old.txt")`, gone("old.txt")},
+		{"unlink absolute", `os.unlink(W + "/old.txt")`, gone("old.txt")},
+		{"unlink dot-dot", `os.unlink("olddir/../old.txt")`, gone("old.txt")},
+		{"unlink by descriptor", `os.unlink("old.txt", dir_fd=os.open(".", os.O_RDONLY))`, gone("old.txt")},
+		{"unlink by O_PATH descriptor", `os.unlink("old.txt", dir_fd=os.open(".", os.O_PATH))`, gone("old.txt")},
+		{"unlink through /proc/self/cwd", `os.unlink("/proc/self/cwd/old.txt")`, gone("old.txt")},
+		{"unlink through /proc/thread-self/root", `os.unlink("/proc/thread-self/root" + W + "/old.txt")`, gone("old.txt")},
+		{"unlink through /proc/self/fd", `d = os.open(".", os.O_RDONLY); os.unlink("/proc/self/fd/%d/old.txt" % d)`, gone("old.txt")},
+		{"unlink through /dev/fd", `d = os.open(".", os.O_RDONLY); os.unlink("/dev/fd/%d/old.txt" % d)`, gone("old.txt")},
+		{"unlink through own symlink", `os.symlink(".", "here"); os.unlink("here/old.txt")`, gone("old.txt")},
+		{"unlink after chdir", `os.chdir("olddir"); os.unlink("inner.txt")`, gone("olddir/inner.txt")},
+		{"unlink old symlink", `os.unlink("oldlink")`, gone("oldlink")},
+		{"rmdir", `os.rmdir("empty")`, gone("empty")},
+		{"rmdir by unlinkat", `call(263, FD, P("empty/"), 0x200)`, gone("empty")},
+		{"rename away", `os.rename("old.txt", "mine")`, gone("old.txt")},
+		{"rename into own directory", `os.mkdir("m"); os.rename("old.txt", "m/x")`, gone("old.txt")},
+		{"rename directory away", `os.rename("olddir", "mine")`, gone("olddir")},
+		{"rename into TMPDIR", `os.rename("olddir", T + "/x")`, gone("olddir")},
+		{"exchange with own", `write("mine"); rename2("mine", "old.txt", 2)`, changed("old.txt")},
+		{"exchange old", `rename2("olddir", "empty", 2)`, gone("olddir/inner.txt")},
+		{"whiteout", `rename2("old.txt", "mine", 4)`, changed("old.txt")},
+		{"noreplace away", `rename2("old.txt", "mine", 1)`, gone("old.txt")},
+		{"rename old over old", `os.rename("old2.txt", "old.txt")`, gone("old2.txt")},
+		{"own directory over old empty one, then away", `os.mkdir("m"); os.rename("m", "empty"); os.rmdir("empty")`, gone("empty")},
+		{"atomic save, then unlink", `write("t"); os.rename("t", "old.txt"); os.unlink("old.txt")`, gone("old.txt")},
+		{"unlink own, link old, unlink both", `write("m"); os.unlink("m"); os.link("old.txt", "m"); os.unlink("m"); os.unlink("old.txt")`, gone("old.txt")},
+		{"reused directory number", `
+for i in range(50):
+    os.mkdir("m%d" % i); os.rmdir("m%d" % i)
+os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
+		{"rm -rf", `os.system("rm -rf olddir")`, gone("olddir/inner.txt")},
+
+		// Control files appear or change.
+		{"write .git/config", `write(".git/config")`, changed(".git/config")},
+		{"append .git/config", `write(".git/config", flags=os.O_WRONLY | os.O_APPEND)`, changed(".git/config")},
+		{"truncate .git/config", `os.truncate(".git/config", 0)`, changed(".git/config")},
+		{"open O_TRUNC to read", `os.open(".git/config", os.O_RDONLY | os.O_TRUNC)`, changed(".git/config")},
+		{"creat .git/config", `call(85, P(".git/config"), 0o644)`, changed(".git/config")},
+		{"write through old symlink", `write("gitlink/config")`, changed(".git/config")},
+		{"write through own symlink", `os.symlink(".git/config", "s"); write("s")`, changed(".git/config")},
+		{"write through chain", `os.symlink(W + "/gitlink/config", "a"); os.symlink("a", "b"); write("b")`, changed(".git/config")},
+		{"reopen a reading descriptor", `d = os.open(".git/config", os.O_RDONLY); write("/proc/self/fd/%d" % d)`, changed(".git/config")},
+		{"reopen by pid", `d = os.open(".git/config", os.O_RDONLY); write("/proc/%d/fd/%d" % (os.getpid(), d))`, changed(".git/config")},
+		{"reopen an O_PATH descriptor", `d = os.open(".git/config", os.O_PATH); write("/dev/fd/%d" % d)`, changed(".git/config")},
+		{"truncate by /proc/self/fd", `d = os.open(".git/config", os.O_RDONLY); os.truncate("/proc/self/fd/%d" % d, 0)`, changed(".git/config")},
+		{"hard link, write", `os.link(".git/config", "h"); write("h")`, changed(".git/config")},
+		{"hard link in TMPDIR, write", `os.link(".git/config", T + "/h"); write(T + "/h")`, changed(".git/config")},
+		{"linkat AT_EMPTY_PATH", `d = os.open(".git/config", os.O_RDONLY); call(265, d, P(""), FD, P("h"), 0x1000); write("h")`, changed(".git/config")},
+		{"linkat of descriptor", `d = os.open(".git/config", os.O_RDONLY); call(265, FD, P("/proc/self/fd/%d" % d), FD, P("h"), 0x400); write("h")`, changed(".git/config")},
+		{"save over .git/config", `write("t"); os.rename("t", ".git/config")`, changed(".git/config")},
+		{"exchange .git/config", `write("t"); rename2("t", ".git/config", 2)`, changed(".git/config")},
+		{"unlink .git/config", `os.unlink(".git/config")`, gone(".git/config")},
+		{"hook", `write(".git/hooks/post-commit")`, made(".git/hooks/post-commit")},
+		{"hook symlink", `os.symlink("/bin/true", ".git/hooks/post-commit")`, made(".git/hooks/post-commit")},
+		{"hook directory", `os.mkdir(".git/hooks/x")`, made(".git/hooks/x")},
+		{"hook fifo", `os.mkfifo(".git/hooks/x")`, made(".git/hooks/x")},
+		{"hook mknod", `os.mknod(".git/hooks/x", 0o644 | stat.S_IFREG)`, made(".git/hooks/x")},
+		{"hook link", `write("h"); os.link("h", ".git/hooks/x")`, made(".git/hooks/x")},
+		{"hook rename", `write("h"); os.rename("h", ".git/hooks/x")`, made(".git/hooks/x")},
+		{"hook by O_TMPFILE", `d = os.open(".git/hooks", os.O_TMPFILE | os.O_RDWR); call(265, FD, P("/proc/self/fd/%d" % d), FD, P(".git/hooks/x"), 0x400)`, made(".git/hooks/x")},
+		{"hook by O_TMPFILE elsewhere", `d = os.open(".", os.O_TMPFILE | os.O_RDWR); call(265, FD, P("/proc/self/fd/%d" % d), FD, P(".git/hooks/x"), 0x400)`, made(".git/hooks/x")},
+		{"hook by dangling symlink", `os.symlink(".git/hooks/x", "d"); write("d")`, made(".git/hooks/x")},
+		{"nested hook", `os.mkdir("sub/.git/hooks")`, made("sub/.git/hooks")},
+		{"capital letters", `write(".ENVRC")`, made(".ENVRC")},
+		{".envrc", `write(".envrc")`, made(".envrc")},
+		{".envrc below", `os.makedirs("a/b"); write("a/b/.envrc")`, made("a/b/.envrc")},
+		{".mcp.json symlink", `os.symlink("/etc/passwd", ".mcp.json")`, made(".mcp.json")},
+		{".vscode", `os.mkdir(".vscode")`, made(".vscode")},
+		{".vscode with slash", `os.mkdir("./sub/.vscode/")`, made("sub/.vscode")},
+		{".vscode by rename", `os.mkdir("v"); write("v/settings.json"); os.rename("v", ".vscode")`, made(".vscode")},
+		{"settings inside old .vscode", `write("src/.vscode/settings.json")`, changed("src/.vscode/settings.json")},
+		{"new file inside old .vscode", `write("src/.vscode/tasks.json")`, made("src/.vscode/tasks.json")},
+		{"move .git away", `os.rename(".git", "g"); os.mkdir(".git"); write(".git/config")`, changed(".git/config")},
+		{"move parent of .git", `os.rename("sub", "s2"); os.makedirs("sub/.git"); write("sub/.git/config")`, changed("sub/.git/config")},
+		{"prepared directory becomes .github", `os.makedirs("g/workflows"); write("g/workflows/x"); os.rename("g", "olddir/.github")`, made("olddir/.github/workflows/x")},
+		{"prepared directory becomes .git", `os.makedirs("g/hooks"); write("g/hooks/x"); os.rename("g", "olddir/.git")`, made("olddir/.git/hooks/x")},
+		{"exchanged in", `os.makedirs("g/workflows"); os.mkdir("olddir/.github"); rename2("g", "olddir/.github", 2)`, made("olddir/.github/workflows")},
+		{"out of node_modules", `os.makedirs("node_modules/p/.vscode"); os.rename("node_modules/p", "p")`, made("p/.vscode")},
+		{"link out of node_modules", `write("node_modules/.envrc"); os.link("node_modules/.envrc", ".envrc")`, made(".envrc")},
+		{"bind a socket as control file", `socket.socket(socket.AF_UNIX).bind(".envrc")`, made(".envrc")},
+
+		// What the profile does not let it write.
+		{"write outside", `write(O + "/file")`, changed("O/file")},
+		{"write outside by symlink", `write("out")`, changed("O/file")},
+		{"write outside by dot-dot", `write("../outside/file")`, changed("O/file")},
+		{"create outside", `write(O + "/new")`, made("O/new")},
+		{"mkdir outside", `os.mkdir(O + "/new")`, made("O/new")},
+		{"symlink outside", `os.symlink("x", O + "/new")`, made("O/new")},
+		{"fifo outside", `os.mkfifo(O + "/new")`, made("O/new")},
+		{"bind outside", `socket.socket(socket.AF_UNIX).bind(O + "/new")`, made("O/new")},
+		{"link outside", `write("h"); os.link("h", O + "/new")`, made("O/new")},
+		{"rename outside", `write("h"); os.rename("h", O + "/new")`, made("O/new")},
+		{"unlink outside", `os.unlink(O + "/victim")`, gone("O/victim")},
+		{"rename in", `os.rename(O + "/victim", "v")`, gone("O/victim")},
+		{"link in, write", `os.link(O + "/file", "h"); write("h")`, changed("O/file")},
+		{"truncate outside", `os.truncate(O + "/file", 0)`, changed("O/file")},
+		{"reopen outside", `d = os.open(O + "/file", os.O_RDONLY); write("/proc/self/fd/%d" % d)`, changed("O/file")},
+		{"create by descriptor outside", `d = os.open(O, os.O_RDONLY); os.open("new", os.O_CREAT | os.O_WRONLY, dir_fd=d)`, made("O/new")},
+		{"O_TMPFILE outside", `d = os.open(O, os.O_TMPFILE | os.O_RDWR); call(265, FD, P("/proc/self/fd/%d" % d), FD, P(O + "/new"), 0x400)`, made("O/new")},
+
+		// Metadata.
+		{"chmod outside", `os.chmod(O + "/file", 0o600)`, touched("O/file")},
+		{"fchmod outside", `os.fchmod(os.open(O + "/file", os.O_RDONLY), 0o600)`, touched("O/file")},
+		{"fchmodat outside", `call(268, os.open(O, os.O_RDONLY), P("file"), 0o600)`, touched("O/file")},
+		{"fchmodat2 outside", `call(452, os.open(O + "/file", os.O_PATH), P(""), 0o600, 0x1000)`, touched("O/file")},
+		{"chmod by symlink", `os.chmod("out", 0o600)`, touched("O/file")},
+		{"chmod by /proc/self/fd", `d = os.open(O + "/file", os.O_PATH); os.chmod("/proc/self/fd/%d" % d, 0o600)`, touched("O/file")},
+		{"chmod directory outside", `os.chmod(O + "/dir", 0o600)`, touched("O/dir")},
+		{"utime outside", `os.utime(O + "/file", (1, 1))`, touched("O/file")},
+		{"futimens outside", `os.utime(os.open(O + "/file", os.O_RDONLY), (1, 1))`, touched("O/file")},
+		{"utime(2) outside", `call(132, P(O + "/file"), struct.pack("qq", 1, 1))`, touched("O/file")},
+		{"utimes outside", `call(235, P(O + "/file"), struct.pack("qqqq", 1, 0, 1, 0))`, touched("O/file")},
+		{"futimesat outside", `call(261, os.open(O, os.O_RDONLY), P("file"), struct.pack("qqqq", 1, 0, 1, 0))`, touched("O/file")},
+		{"utimensat AT_EMPTY_PATH outside", `call(280, os.open(O + "/file", os.O_PATH), P(""), struct.pack("qqqq", 1, 0, 1, 0), 0x1000)`, touched("O/file")},
+		{"setxattr outside", `os.setxattr(O + "/file", "user.evil", b"1")`, labelled("O/file")},
+		{"fsetxattr outside", `os.setxattr(os.open(O + "/file", os.O_RDONLY), "user.evil", b"1")`, labelled("O/file")},
+		{"lsetxattr outside", `os.setxattr(O + "/file", "user.evil", b"1", follow_symlinks=False)`, labelled("O/file")},
+		{"chmod control file", `os.chmod(".git/config", 0o600)`, touched(".git/config")},
+		{"chmod hook by descriptor", `os.fchmod(os.open(".git/hooks/pre-commit", os.O_RDONLY), 0o600)`, touched(".git/hooks/pre-commit")},
+		{"set-uid", `write("s"); os.chmod("s", 0o4755)`, touched("s")},
+		{"set-gid", `write("s"); os.chmod("s", 0o2755)`, touched("s")},
+		{"set-uid at creation", `os.umask(0); os.close(os.open("s", os.O_CREAT | os.O_WRONLY, 0o6777))`, touched("s")},
+		{"others may write", `write("s"); os.chmod("s", 0o666)`, touched("s")},
+		{"others may write, by descriptor", `os.fchmod(os.open("old.txt", os.O_RDONLY), 0o646)`, touched("old.txt")},
+		{"others may write a new directory", `os.umask(0); os.mkdir("s", 0o777)`, touched("s")},
+		{"others may write a new fifo", `os.umask(0); os.mkfifo("s", 0o666)`, touched("s")},
+		{"mknod set-uid", `os.umask(0); os.mknod("s", 0o4777 | stat.S_IFREG)`, touched("s")},
+
+		// Sockets of others.
+		{"connect", `unix(O + "/sock").recv(1)`, talked},
+		{"connect relative", `unix("../outside/sock").recv(1)`, talked},
+		{"connect by symlink", `os.symlink(O + "/sock", "s"); unix("s").recv(1)`, talked},
+		{"connect by directory symlink", `os.symlink(O, "s"); unix("s/sock").recv(1)`, talked},
+		{"connect by /proc/self/fd", `d = os.open(O, os.O_PATH); unix("/proc/self/fd/%d/sock" % d).recv(1)`, talked},
+		{"connect by O_PATH of the socket", `d = os.open(O + "/sock", os.O_PATH); unix("/proc/self/fd/%d" % d).recv(1)`, talked},
+		{"connect by /proc/self/root", `unix("/proc/self/root" + O + "/sock").recv(1)`, talked},
+		{"connect after fchdir", `os.chdir(O); unix("sock").recv(1)`, talked},
+		{"connect abstract", `unix(sys.argv[2].replace("@", "\0")).recv(1)`, talked},
+		{"connect by hard link", `os.link(O + "/sock", "s"); unix("s").recv(1)`, talked},
+		{"connect by hard link in TMPDIR", `os.link(O + "/sock", T + "/s"); unix(T + "/s").recv(1)`, talked},
+		{"connect by rename", `os.rename(O + "/sock", "s"); unix("s").recv(1)`, talked},
+		{"send datagram", `socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"x", O + "/dgram"); time.sleep(.2)`, talked},
+		{"connect datagram", `unix(O + "/dgram", socket.SOCK_DGRAM).send(b"x"); time.sleep(.2)`, talked},
+		{"sendmsg datagram", `socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendmsg([b"x"], [], 0, O + "/dgram"); time.sleep(.2)`, talked},
+		{"datagram pair", `socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", O + "/dgram"); time.sleep(.2)`, talked},
+		{"raw unix socket", `socket.socket(socket.AF_UNIX, socket.SOCK_RAW).sendto(b"x", O + "/dgram"); time.sleep(.2)`, talked},
+	}
+}
+
+// TestSupervisedAttacks judges each attack from outside.
+func TestSupervisedAttacks(t *testing.T) {
+	list := attacks()
+	if len(list) < 80 {
+		t.Fatalf("only %d attacks", len(list))
+	}
+	for _, a := range list {
+		t.Run(strings.ReplaceAll(a.name, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			script := s.write(s.outside+"/attack.py", attackPrelude+a.code+"\n")
+			r := s.run("python3", script, s.outside, s.abstract)
+			if a.harm(s) {
+				t.Errorf("got through: exit %d\n%s%s", r.code, r.out, s.explain())
+			}
+			s = newScene(t)
+			script = s.write(s.outside+"/attack.py", attackPrelude+a.code+"\n")
+			r = s.bare("python3", script, s.outside, s.abstract)
+			if !a.harm(s) {
+				t.Errorf("control: no harm even unsupervised, so that the attack shows nothing: exit %d\n%s", r.code, r.out)
+			}
+		})
+	}
+}

@@ -72,7 +72,7 @@ with f.ThreadPoolExecutor(20) as p: print(set(p.map(lambda i: u.urlopen('http://
 	{"getent", "getent", `getent ahosts HOST`},
 	{"git clone", "git", `rm -rf out && git clone -q http://HOST/repo.git out 2>&1 && cat out/file`},
 	{"git over https", "git", `GIT_SSL_CAINFO=$SSL_CERT_FILE git ls-remote https://HOST/repo.git HEAD`},
-	{"Go, its own resolver", "/proc/self/exe", `GODEBUG=netdns=go EGRESS_TEST_CLIENT=HOST $EGRESS_TEST_BINARY`},
+	{"Go, its own resolver", "/proc/self/exe", `GODEBUG=netdns=go EGRESS_TEST_ROLE='client HOST' $EGRESS_TEST_BINARY`},
 	{"pip", "pip", `pip index --no-input --retries 0 --disable-pip-version-check --trusted-host HOST --index-url http://HOST/simple versions nothing 2>/dev/null`},
 	{"npm", "npm", `npm view --fetch-retries=0 --registry http://HOST/npm nothing version`},
 	{"go proxy", "go", `GOFLAGS=-mod=mod GONOSUMDB=* GOTOOLCHAIN=local GOPROXY=http://HOST/go go list -m -versions ex.test/m`},

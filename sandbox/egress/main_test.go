@@ -10,11 +10,8 @@ import (
 // every address is local: servers may stand at public addresses, and no packet
 // can leave.
 func TestMain(m *testing.M) {
-	if host := os.Getenv("EGRESS_TEST_CLIENT"); host != "" {
-		os.Exit(goClient(host))
-	}
-	if os.Getenv("EGRESS_TEST_CHILD") != "" {
-		os.Exit(child())
+	if r := os.Getenv("EGRESS_TEST_ROLE"); r != "" {
+		os.Exit(role(r))
 	}
 	code, err := inOwnNetwork(m)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestOwner(t *testing.T) {
 	theirs := os.NewFile(uintptr(pair[1]), "pair")
 	var out strings.Builder
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "EGRESS_TEST_CHILD=1")
+	cmd.Env = append(os.Environ(), "EGRESS_TEST_ROLE=child")
 	cmd.Stdout, cmd.ExtraFiles = &out, []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,

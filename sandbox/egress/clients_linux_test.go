@@ -148,12 +148,14 @@ func TestClients(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.pem}), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	w.mu.Lock()
 	w.files = map[string][]byte{
 		"/simple/nothing/":      []byte(`<!DOCTYPE html><a href="nothing-1.2.3-py3-none-any.whl">nothing-1.2.3-py3-none-any.whl</a>`),
 		"/npm/nothing":          []byte(`{"name":"nothing","dist-tags":{"latest":"1.2.3"},"versions":{"1.2.3":{"name":"nothing","version":"1.2.3"}}}`),
 		"/go/ex.test/m/@v/list": []byte("v1.0.0\nv1.1.0\n"),
 	}
 	repository(t, home, w.files)
+	w.mu.Unlock()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

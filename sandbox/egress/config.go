@@ -56,6 +56,7 @@ type Gate struct {
 
 	questions chan struct{} // places for questions under way
 	live      atomic.Int64  // connections
+	heads     atomic.Int64  // bytes of incomplete heads
 	silent    atomic.Int64  // refused names not reported
 
 	spares spares
@@ -103,6 +104,7 @@ func New(cfg Config) (*Gate, error) {
 		hosts:     fileNames(policy, cfg.System.Hosts),
 		client:    client{cfg.System, cfg.Dial},
 		questions: make(chan struct{}, 128),
+		buffers:   buffers{slots: make(chan struct{}, maxInUse)},
 		open:      map[io.Closer]struct{}{},
 		told:      map[string]struct{}{},
 	}, nil

@@ -20,6 +20,7 @@ type exchange struct {
 	c    net.Conn
 	v    Verdict
 	buf  []byte // bytes of the run, read and not yet passed on
+	held int64  // bytes counted as such
 	seen bool   // buf was inspected
 	http bool   // each request has to be checked
 	sent atomic.Int64
@@ -42,6 +43,7 @@ func (g *Gate) exchange(c net.Conn, door Door) *exchange {
 
 // report ends the exchange's story.
 func (x *exchange) report() {
+	x.drop()
 	x.v.Duration = x.g.cfg.Now().Sub(x.v.Start)
 	x.v.Sent, x.v.Received = x.sent.Load(), x.rcvd.Load()
 	x.v.Allowed = x.v.Reason == Granted
@@ -181,12 +183,23 @@ func (x *exchange) read(until time.Time) error {
 	b, n, err := x.g.buffers.read(x.c)
 	if n > 0 {
 		x.buf = append(x.buf, b[:n]...)
+		x.held += int64(n)
+		if x.g.heads.Add(int64(n)) > maxHeads {
+			err = errCrowd
+		}
 	}
-	if b != nil {
-		x.g.buffers.pool.Put(b)
-	}
+	x.g.buffers.put(b)
 	return err
 }
+
+// drop forgets what was read.
+func (x *exchange) drop() {
+	x.buf = nil
+	x.g.heads.Add(-x.held)
+	x.held = 0
+}
+
+var errCrowd = errors.New("too many incomplete heads")
 
 // judge says what buf means, or errMore.
 func (x *exchange) judge() (Reason, error) {

@@ -696,3 +696,55 @@ func TestRegistered(t *testing.T) {
 	}
 	u.Close()
 }
+
+// TestManyHeads: heads that do not end cannot fill the memory of the gate.
+func TestManyHeads(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, v := newGate(t, n)
+	run := newRun(t, g, n)
+	before := inUse()
+	run.in(func() {
+		if _, err := (place{w, insideDNS}).resolve("good.example"); err != nil {
+			t.Error(err)
+		}
+		head := "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 30000)
+		for range 1500 {
+			c, err := net.Dial("tcp", "93.184.216.34:80")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, head)
+		}
+	})
+	refused := 0
+	for end := time.Now().Add(6 * time.Second); refused == 0 && time.Now().Before(end); {
+		for _, x := range v.all() {
+			if x.Reason == egress.Malformed {
+				refused++
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if used := int64(inUse() - before); refused == 0 || used > 200<<20 {
+		t.Errorf("%d of 1500 refused, %d MB in use", refused, used>>20)
+	}
+}
+
+func TestSummaryIsBounded(t *testing.T) {
+	var s egress.Summary
+	for i := range 10000 {
+		s.Add(egress.Verdict{Name: "x" + strings.Repeat("y", i%50) + string(rune('a'+i%26)), Port: uint16(i), Reason: egress.UnknownName, Sent: 1})
+	}
+	var refused, sent int64
+	rows := s.Rows()
+	for _, r := range rows {
+		refused += r.Refused
+		sent += r.Sent
+	}
+	if len(rows) > 4097 || refused != 10000 || sent != 10000 {
+		t.Errorf("%d rows, %d refused, %d sent", len(rows), refused, sent)
+	}
+}

@@ -203,7 +203,9 @@ func (x *exchange) once(up net.Conn, h *head) {
 	origin := originForm(string(x.buf[:h.size]), h)
 	x.buf = x.buf[h.size:]
 	asked := make(chan error, 1)
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		err := f.write(up, origin, &x.sent)
 		if err == nil {
 			err = x.body(f, up, h.length)
@@ -214,7 +216,7 @@ func (x *exchange) once(up net.Conn, h *head) {
 			return
 		}
 		for err == nil { // what comes after the one request goes nowhere
-			x.buf = x.buf[:0]
+			x.drop()
 			err = x.more(f)
 		}
 		closeWrite(up)
@@ -225,8 +227,15 @@ func (x *exchange) once(up net.Conn, h *head) {
 		if e != nil {
 			err = e
 		}
-	default:
+	default: // the answer came before the request was over
 	}
+	up.Close()
+	if t, ok := x.c.(*net.TCPConn); ok {
+		t.CloseRead()
+	} else {
+		x.c.Close()
+	}
+	<-over
 	if err != nil {
 		x.v.Reason = failure(err)
 	}

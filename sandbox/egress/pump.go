@@ -12,21 +12,49 @@ import (
 )
 
 const (
-	chunk    = 64 << 10        // one read
+	chunk    = 32 << 10        // one read
+	maxInUse = 1024            // chunks, of one gate: a run that fills them waits
+	maxHeads = 32 << 20        // bytes of heads that are not complete, of one gate
 	bulk     = 16 << 20        // bytes moved by the kernel before we look again
 	bulkWait = 2 * time.Second // how long a pipe is kept for a sender that paused
 )
 
 var errBudget = errors.New("byte budget used up")
 
-// buffers holds read buffers: a connection has one only while bytes are there.
-type buffers struct{ pool sync.Pool }
+// buffers holds read buffers: a connection has one only while bytes are there,
+// and all of them together are bounded, whatever a run does.
+type buffers struct {
+	pool  sync.Pool
+	slots chan struct{}
+}
+
+// try gives a buffer unless too many are in use.
+func (b *buffers) try() *[chunk]byte {
+	select {
+	case b.slots <- struct{}{}:
+		return b.fresh()
+	default:
+		return nil
+	}
+}
 
 func (b *buffers) get() *[chunk]byte {
+	b.slots <- struct{}{}
+	return b.fresh()
+}
+
+func (b *buffers) fresh() *[chunk]byte {
 	if p, ok := b.pool.Get().(*[chunk]byte); ok {
 		return p
 	}
 	return new([chunk]byte)
+}
+
+func (b *buffers) put(p *[chunk]byte) {
+	if p != nil {
+		b.pool.Put(p)
+		<-b.slots
+	}
 }
 
 // flow is the pair of connections of one exchange, and what passed.
@@ -81,9 +109,7 @@ func (f *flow) move(dst, src net.Conn, count *atomic.Int64) (int, error) {
 		if n > 0 {
 			err = f.write(dst, buf[:n], count)
 		}
-		if buf != nil {
-			f.buffers.pool.Put(buf)
-		}
+		f.buffers.put(buf)
 		return n, err
 	}
 }
@@ -125,7 +151,8 @@ func (f *flow) splice(dst, src net.Conn, count *atomic.Int64) error {
 	return err
 }
 
-// read waits until src has bytes and only then takes a buffer.
+// read waits until src has bytes and only then takes a buffer. What it gives
+// goes back with put, also after an error.
 func (b *buffers) read(src net.Conn) (*[chunk]byte, int, error) {
 	sc, ok := src.(syscall.Conn)
 	if !ok {
@@ -140,8 +167,14 @@ func (b *buffers) read(src net.Conn) (*[chunk]byte, int, error) {
 	var buf *[chunk]byte
 	var n int
 	var rerr error
-	err = raw.Read(func(fd uintptr) bool {
-		buf = b.get()
+	crowded := false
+	try := func(fd uintptr) bool {
+		if buf == nil {
+			if buf = b.try(); buf == nil {
+				crowded = true
+				return true
+			}
+		}
 		for {
 			n, rerr = syscall.Read(int(fd), buf[:])
 			if rerr != syscall.EINTR {
@@ -149,18 +182,22 @@ func (b *buffers) read(src net.Conn) (*[chunk]byte, int, error) {
 			}
 		}
 		if rerr == syscall.EAGAIN {
-			b.pool.Put(buf)
+			b.put(buf)
 			buf = nil
 			return false
 		}
 		return true
-	})
+	}
+	if err = raw.Read(try); crowded {
+		crowded = false
+		buf = b.get()
+		err = raw.Read(try)
+	}
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return buf, 0, err
 	case rerr != nil:
-		b.pool.Put(buf)
-		return nil, 0, rerr
+		return buf, 0, rerr
 	case n == 0:
 		return buf, 0, io.EOF
 	}

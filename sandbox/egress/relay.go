@@ -94,7 +94,7 @@ func (x *exchange) forward(f *flow, up net.Conn) error {
 		if err := f.write(up, x.buf, &x.sent); err != nil {
 			return err
 		}
-		x.buf = nil
+		x.drop()
 	}
 	return f.pump(up, x.c, &x.sent)
 }
@@ -162,7 +162,7 @@ func (x *exchange) pass(f *flow, up net.Conn, n int64) error {
 		n -= m
 	}
 	if len(x.buf) == 0 {
-		x.buf = nil
+		x.drop()
 	}
 	return nil
 }
@@ -236,9 +236,7 @@ func (x *exchange) upgrade(f *flow, up net.Conn) error {
 		if n > 0 {
 			got = append(got, b[:n]...)
 		}
-		if b != nil {
-			f.buffers.pool.Put(b)
-		}
+		f.buffers.put(b)
 		if err != nil {
 			break // the relay sees it again
 		}

@@ -21,7 +21,8 @@ type head struct {
 	size           int    // bytes with the final empty line
 }
 
-const maxHead = 64 << 10
+// maxHead bounds a request head. Servers take 8 to 16 KB.
+const maxHead = 32 << 10
 
 var errRequest = errors.New("malformed HTTP request")
 

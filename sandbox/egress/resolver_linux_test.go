@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,14 +105,14 @@ func TestLies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g, _ := newGate(t, rules())
 			p := asker(t, w, g)
-			endless := 0
+			var endless atomic.Int64
 			w.mu.Lock()
 			w.lies = map[string]func(dnsmessage.Question, uint16) []byte{
 				"liar.example":    c.udp,
 				"alias-2.example": answer("alias-3.example"),
 				"alias-3.example": answer("93.184.216.68"),
 				"endless.example": func(q dnsmessage.Question, id uint16) []byte {
-					endless++
+					endless.Add(1)
 					return honest(q, id, []string{"endless.example"})
 				},
 			}
@@ -126,8 +127,8 @@ func TestLies(t *testing.T) {
 			if d := time.Since(start); d > 5*time.Second {
 				t.Errorf("took %v", d)
 			}
-			if endless > 64 {
-				t.Errorf("asked %d times", endless)
+			if n := endless.Load(); n > 64 {
+				t.Errorf("asked %d times", n)
 			}
 		})
 	}
@@ -192,6 +193,7 @@ func TestServices(t *testing.T) {
 			Body:   &dnsmessage.HTTPSResource{SVCBResource: dnsmessage.SVCBResource{Priority: 1, Target: dnsmessage.MustNewName(target), Params: p}},
 		}
 	}
+	w.mu.Lock()
 	w.lies["liar.example"] = func(q dnsmessage.Question, id uint16) []byte {
 		m := dnsmessage.Message{Header: dnsmessage.Header{ID: id, Response: true}, Questions: []dnsmessage.Question{q}}
 		if q.Type == dnsmessage.TypeHTTPS {
@@ -208,6 +210,7 @@ func TestServices(t *testing.T) {
 		}
 		return b
 	}
+	w.mu.Unlock()
 	ask := func(n *profiles.Network) []dnsmessage.SVCBResource {
 		g, _ := newGate(t, n)
 		m, err := asker(t, w, g).ask("liar.example", dnsmessage.TypeHTTPS)

@@ -254,7 +254,10 @@ func (w *world) http(c io.ReadWriter, raw net.Conn, kind string) {
 			size, _ := strconv.Atoi(n)
 			answer = strings.Repeat("x", size)
 		}
-		if b, ok := w.files[target]; ok {
+		w.mu.Lock()
+		b, ok := w.files[target]
+		w.mu.Unlock()
+		if ok {
 			answer = string(b)
 		} else if strings.HasPrefix(target, "/repo.git/") {
 			fmt.Fprint(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")

@@ -43,11 +43,16 @@ type recorder struct {
 	id      string
 	begin   time.Time
 	receipt profiles.Receipt
-	sum     audit.Digest // of the profile
 	cache   *audit.Digests
-	cold    *digesting // nil if everything was cached
 
 	interpreter, script string
+
+	// What takes a while is found out while the run is being set up, and is
+	// valid once known is closed.
+	known chan struct{}
+	sum   audit.Digest // of the profile
+	warm  warmDigests
+	cold  *digesting // nil if everything was cached
 
 	mu      sync.Mutex
 	denials []audit.Denial
@@ -82,20 +87,29 @@ func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*rec
 		log.Close()
 		return nil, fmt.Errorf("digest cache: %w", err)
 	}
-	return &recorder{
-		sum: audit.Digest(p.Hash()), cache: cache, log: log, job: j, profile: p, path: path,
+	r := &recorder{
+		cache: cache, log: log, job: j, profile: p, path: path,
 		report: c.String("report"), show: c.Bool("denials") || isTerminal(os.Stderr), session: c.String("session"),
-		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{},
-	}, nil
+		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
+	}
+	r.interpreter, r.script = j.programs(path)
+	go r.lookUp()
+	return r, nil
 }
 
 func (r *recorder) close() {
+	<-r.known
+	if r.cold != nil {
+		r.cold.cancel()
+		<-r.cold.done
+	}
 	r.log.Close()
 	r.cache.Close()
 }
 
 // started writes the start record: it must be safe before anything runs.
 func (r *recorder) started(s sandbox.Started) error {
+	<-r.known
 	r.receipt = s.Receipt
 	start := &audit.Start{
 		Run:       r.id,
@@ -110,7 +124,7 @@ func (r *recorder) started(s sandbox.Started) error {
 		UID:       os.Geteuid(),
 	}
 	if sk := r.job.skill; sk != nil {
-		start.Skill = audit.Skill{Name: sk.Name, Version: sk.Version, Dir: sk.Dir, Tier: sk.tier.String(), Manifest: audit.Digest(sk.Manifest)}
+		start.Skill = audit.Skill{Name: sk.Name, Version: sk.Version, Dir: sk.Dir, Tier: sk.tier.String(), Tree: r.warm.tree, Manifest: audit.Digest(sk.Manifest)}
 	}
 	for _, e := range r.job.set.Entries() {
 		start.Capabilities = append(start.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()})
@@ -124,34 +138,37 @@ func (r *recorder) started(s sandbox.Started) error {
 	for _, g := range s.Receipt.Gaps(false, nil) {
 		start.Gaps = append(start.Gaps, g.Name)
 	}
-	r.addDigests(start)
+	start.Interpreter = audit.File{Path: r.interpreter, SHA256: r.warm.interpreter}
+	start.Script = audit.File{Path: r.script, SHA256: r.warm.script}
 	_, err := r.log.Append(start)
 	return err
 }
 
-// addDigests puts into the start record what the cache knows, and has the rest
-// computed while the command runs.
-func (r *recorder) addDigests(start *audit.Start) {
+// warmDigests are those that need no reading of files.
+type warmDigests struct{ tree, interpreter, script audit.Digest }
+
+// lookUp computes the profile's digest and asks the cache for the others.
+// What it does not have is computed while the command runs.
+func (r *recorder) lookUp() {
+	defer close(r.known)
+	r.sum = audit.Digest(r.profile.Hash())
 	var cold []string
 	tree := ""
-	file := func(f *audit.File, path string) {
+	file := func(path string) (sum audit.Digest) {
 		if path == "" {
-			return
+			return sum
 		}
-		f.Path = path
 		sum, ok := r.cache.Cached(path)
 		if !ok {
 			cold = append(cold, path)
 		}
-		f.SHA256 = sum
+		return sum
 	}
-	interpreter, script := r.job.programs(r.path)
-	file(&start.Interpreter, interpreter)
-	file(&start.Script, script)
+	r.warm.interpreter, r.warm.script = file(r.interpreter), file(r.script)
 	if sk := r.job.skill; sk != nil {
 		sum, ok, err := skill.Cached(sk.Dir, r.cache, time.Now())
 		if ok && err == nil {
-			start.Skill.Tree = sum
+			r.warm.tree = sum
 		} else {
 			tree = sk.Dir
 		}
@@ -159,7 +176,6 @@ func (r *recorder) addDigests(start *audit.Start) {
 	if len(cold) > 0 || tree != "" {
 		r.cold = digest(r.cache, tree, cold)
 	}
-	r.interpreter, r.script = interpreter, script
 }
 
 // refused notes one refusal.
@@ -252,6 +268,7 @@ func (r *recorder) write(rep report) {
 	if r.report == "" {
 		return
 	}
+	<-r.known
 	rep.Receipt, rep.Run = r.receipt, r.id
 	rep.Profile = r.sum.String()
 	if rep.Denials == nil {

@@ -51,6 +51,7 @@ func run(c *cli.Context, in *invocation) error {
 	if err := j.consent(); err != nil {
 		return err
 	}
+	signals := catchSignals()
 	profile, err := j.profile()
 	if err != nil {
 		return err
@@ -73,8 +74,6 @@ func run(c *cli.Context, in *invocation) error {
 	if err != nil {
 		return usage(err)
 	}
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 	rec, err := newRecorder(c, j, profile, path)
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func run(c *cli.Context, in *invocation) error {
 		AllowGaps:  c.StringSlice("allow-gap"),
 		Started:    rec.started,
 		Refused:    rec.refused,
-		Signals:    signals,
+		Signals:    signals(),
 	})
 	if err != nil {
 		rec.refusedToRun(err)
@@ -119,6 +118,21 @@ func run(c *cli.Context, in *invocation) error {
 		return exitError{code}
 	}
 	return nil
+}
+
+// catchSignals begins to catch the signals that are the command's. That takes
+// some turns of a thread of the runtime's own, so it is done beside other work;
+// what it gives waits for its end.
+func catchSignals() (caught func() <-chan os.Signal) {
+	signals, done := make(chan os.Signal, 16), make(chan struct{})
+	go func() {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+		close(done)
+	}()
+	return func() <-chan os.Signal {
+		<-done
+		return signals
+	}
 }
 
 func parseMode(s string) (sandbox.Mode, error) {

@@ -51,6 +51,13 @@ func policyFlags() []cli.Flag {
 
 func newJob(c *cli.Context, command []string) (*job, error) {
 	j := &job{argv: command, verbose: c.Bool("verbose")}
+	// An empty value is a variable that the caller forgot to set, and not the
+	// same as no flag.
+	for _, name := range [...]string{"skill", "manifest", "workspace", "approve", "preset"} {
+		if c.IsSet(name) && c.String(name) == "" {
+			return nil, usage(fmt.Errorf("--%s: empty", name))
+		}
+	}
 	var err error
 	if j.cwd, err = os.Getwd(); err != nil {
 		return nil, fmt.Errorf("current directory: %w", err)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -59,7 +61,11 @@ func run(c *cli.Context, in *invocation) error {
 	if t := c.Duration("timeout"); t > 0 && (profile.Limits.Wall == 0 || t < profile.Limits.Wall) {
 		profile.Limits.Wall = t
 	}
-	path, err := j.host.Lookup(j.argv[0], j.host.Env["PATH"])
+	word := j.argv[0]
+	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
+		word = filepath.Join(j.cwd, word)
+	}
+	path, err := j.host.Lookup(word, j.host.Env["PATH"])
 	if err != nil {
 		say("%s", err)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,96 @@
+package main_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"skillrun/cmd/skillrun"
+)
+
+// The test binary, started as "skillrun", is the program itself; testscript
+// puts it on PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"skillrun": main.Main})
+}
+
+// Scripts tell what a user sees: each starts in the empty directory $WORK/w,
+// with a home of its own and the state directory $WORK/state.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Cd = filepath.Join(e.WorkDir, "w")
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("USER", "user")
+			for _, dir := range []string{e.Cd, e.Getenv("HOME")} {
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root":
+				return os.Geteuid() == 0, nil
+			}
+			return false, errors.New("unknown condition")
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"ours":  ours,
+		},
+	})
+}
+
+// exits CODE COMMAND... runs a command and wants this exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	code := 0
+	switch {
+	case errors.As(err, &exit):
+		code = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// ours wants every line on stderr to be a message of skillrun's, and none to
+// hold anything but plain text.
+func ours(ts *testscript.TestScript, neg bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.HasPrefix(line, "skillrun: ") {
+			ts.Fatalf("not our line: %q", line)
+		}
+		for _, r := range strings.TrimSuffix(line, "\n") {
+			if !strconv.IsPrint(r) {
+				ts.Fatalf("%q in %q", r, line)
+			}
+		}
+	}
+}
+
+// program is the path of the skillrun that is tested.
+func program(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("skillrun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -97,7 +97,7 @@ type exception struct {
 
 // base adds what every run has, whatever its manifest says.
 func (l *lowering) base(p *profiles.Profile) {
-	p.Paths = append(p.Paths, profiles.BaseReads(l.host)...)
+	p.Paths = profiles.BaseReads(l.host)
 	tools, vars := profiles.Toolchains(l.host)
 	for _, r := range tools {
 		if l.uses(r.Origin) {
@@ -110,7 +110,7 @@ func (l *lowering) base(p *profiles.Profile) {
 		}
 	}
 	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
-	p.Denials = append(p.Denials, profiles.SensitivePaths(l.host)...)
+	p.Denials = profiles.SensitivePaths(l.host)
 	if l.place.Skill != "" {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,
 			Origin: profiles.Origin{Source: "built-in:skill", Reason: "a skill reads its own files"}})

@@ -2,9 +2,7 @@ package profiles
 
 import (
 	"crypto/sha256"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // canonicalHeader names the format; it changes when the meaning of a line does.
@@ -18,8 +16,8 @@ const canonicalHeader = "skillrun profile 1\n"
 func (p *Profile) Canonical() []byte {
 	n := *p
 	n.Normalize()
-	var w canonicalWriter
-	w.WriteString(canonicalHeader)
+	w := canonicalWriter{make([]byte, 0, 64*(len(n.Paths)+len(n.Denials)+len(n.Env.Pass)+len(n.Env.Deny)))}
+	w.b = append(w.b, canonicalHeader...)
 	w.optional("workspace", n.Workspace)
 	w.optional("skill", n.Skill)
 	for i, r := range n.Paths {
@@ -37,7 +35,11 @@ func (p *Profile) Canonical() []byte {
 		if r.Tree {
 			kind = "tree"
 		}
-		w.line("path", quote(r.Path), kind, r.Access.String())
+		w.begin("path")
+		w.quoted(r.Path)
+		w.word(kind)
+		w.word(r.Access.String())
+		w.end()
 	}
 	for i, d := range n.Denials {
 		if i > 0 && compareScopes(&n.Denials[i-1], &d) == 0 {
@@ -46,33 +48,37 @@ func (p *Profile) Canonical() []byte {
 		for j := i + 1; j < len(n.Denials) && compareScopes(&n.Denials[j], &d) == 0; j++ {
 			d.Access |= n.Denials[j].Access
 		}
-		words := []string{"deny", quote(d.Path)}
+		w.begin("deny")
+		w.quoted(d.Path)
 		if d.Match != "" {
-			words = append(words, "match", quote(d.Match))
+			w.word("match")
+			w.quoted(d.Match)
 		}
-		words = append(words, d.Access.String(), d.Class.String())
+		w.word(d.Access.String())
+		w.word(d.Class.String())
 		if d.UnlessMade {
-			words = append(words, "unless-made")
+			w.word("unless-made")
 		}
 		for _, e := range d.Except {
-			words = append(words, "except", quote(e))
+			w.word("except")
+			w.quoted(e)
 		}
-		w.line(words...)
+		w.end()
 	}
 	w.network(&n.Network)
 	for _, s := range n.Sockets {
-		w.line("socket", quote(s.Path))
+		w.quotes("socket", s.Path)
 	}
 	for _, list := range []struct {
 		word  string
 		rules []EnvRule
-	}{{"pass", n.Env.Pass}, {"deny", n.Env.Deny}, {"allow", n.Env.Allow}} {
+	}{{"env pass", n.Env.Pass}, {"env deny", n.Env.Deny}, {"env allow", n.Env.Allow}} {
 		for _, r := range list.rules {
-			w.line("env", list.word, quote(r.Name))
+			w.quotes(list.word, r.Name)
 		}
 	}
 	for _, v := range n.Env.Set {
-		w.line("env set", quote(v.Name), quote(v.Value))
+		w.quotes("env set", v.Name, v.Value)
 	}
 	w.flag("process create", n.Process.Create)
 	w.flag("process query", n.Process.Query)
@@ -86,12 +92,12 @@ func (p *Profile) Canonical() []byte {
 	w.number("limit file-size", n.Limits.FileSize)
 	w.number("limit output", n.Limits.Output)
 	for _, d := range n.Demands {
-		w.line("demand", quote(d.Name), quote(d.Detail))
+		w.quotes("demand", d.Name, d.Detail)
 	}
 	for _, s := range n.Redact {
-		w.line("redact", quote(s.Env), quote(s.Path))
+		w.quotes("redact", s.Env, s.Path)
 	}
-	return []byte(w.String())
+	return w.b
 }
 
 // Hash is the SHA-256 of the canonical bytes. It names the profile in the audit
@@ -99,62 +105,89 @@ func (p *Profile) Canonical() []byte {
 func (p *Profile) Hash() [32]byte { return sha256.Sum256(p.Canonical()) }
 
 // canonicalWriter writes lines of words.
-type canonicalWriter struct{ strings.Builder }
+type canonicalWriter struct{ b []byte }
 
-func (w *canonicalWriter) line(words ...string) {
-	w.WriteString(strings.Join(words, " "))
-	w.WriteByte('\n')
+// begin starts a line.
+func (w *canonicalWriter) begin(word string) { w.b = append(w.b, word...) }
+
+func (w *canonicalWriter) word(s string) { w.b = append(append(w.b, ' '), s...) }
+
+func (w *canonicalWriter) quoted(s string) { w.b = strconv.AppendQuote(append(w.b, ' '), s) }
+
+func (w *canonicalWriter) end() { w.b = append(w.b, '\n') }
+
+// quotes writes a line of a word and quoted ones.
+func (w *canonicalWriter) quotes(word string, values ...string) {
+	w.begin(word)
+	for _, v := range values {
+		w.quoted(v)
+	}
+	w.end()
 }
 
 func (w *canonicalWriter) optional(word, value string) {
 	if value != "" {
-		w.line(word, quote(value))
+		w.quotes(word, value)
 	}
 }
 
 func (w *canonicalWriter) flag(words string, set bool) {
 	if set {
-		w.line(words)
+		w.quotes(words)
 	}
 }
 
 func (w *canonicalWriter) number(words string, n int64) {
 	if n != 0 {
-		w.line(words, strconv.FormatInt(n, 10))
+		w.begin(words)
+		w.word(strconv.FormatInt(n, 10))
+		w.end()
 	}
 }
 
 func (w *canonicalWriter) network(n *Network) {
 	if n.Mode != NetNone {
-		w.line("network", n.Mode.String())
+		w.begin("network")
+		w.word(n.Mode.String())
+		w.end()
 	}
 	for i := range n.Hosts {
 		h := &n.Hosts[i]
-		var ports []string
-		for _, r := range h.Ports {
-			ports = append(ports, r.String())
+		w.begin("host")
+		w.quoted(h.Host)
+		for j, r := range h.Ports {
+			if j == 0 {
+				w.word(r.String())
+			} else {
+				w.b = append(append(w.b, ','), r.String()...)
+			}
 		}
-		words := []string{"host", quote(h.Host), strings.Join(ports, ","), h.Protocols.String()}
+		if protocols := h.Protocols.String(); protocols != "" {
+			w.word(protocols)
+		}
 		if h.ReadOnly {
-			words = append(words, "read-only")
+			w.word("read-only")
 		}
 		if h.Private {
-			words = append(words, "private")
+			w.word("private")
 		}
 		if h.MaxBytes != 0 {
-			words = append(words, "bytes="+strconv.FormatInt(h.MaxBytes, 10))
+			w.word("bytes=" + strconv.FormatInt(h.MaxBytes, 10))
 		}
 		if h.MaxConnections != 0 {
-			words = append(words, "connections="+strconv.FormatInt(h.MaxConnections, 10))
+			w.word("connections=" + strconv.FormatInt(h.MaxConnections, 10))
 		}
-		w.line(slices.DeleteFunc(words, func(s string) bool { return s == "" })...)
+		w.end()
 	}
 	for _, l := range n.Listen {
 		where := "loopback"
 		if l.Any {
 			where = "any"
 		}
-		w.line("listen", l.Ports.String(), where)
+		w.begin("listen")
+		w.word(l.Ports.String())
+		w.word(where)
+		w.end()
 	}
 }
 

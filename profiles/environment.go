@@ -7,6 +7,7 @@ import "strings"
 // that are not, whatever else is passed by a wildcard: variables that make
 // programs run other code, and secrets.
 func EnvDefaults() (pass, deny []EnvRule) {
+	pass, deny = make([]EnvRule, 0, len(passRows)), make([]EnvRule, 0, len(denyRows))
 	for _, row := range passRows {
 		pass = append(pass, EnvRule{Name: row.Name, Origin: Origin{Source: "built-in:environment", Reason: row.Reason}})
 	}

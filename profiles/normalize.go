@@ -30,23 +30,42 @@ func sorted[T any](rules []T, compare func(a, b *T) int, origin func(*T) *Origin
 	if len(rules) == 0 {
 		return nil
 	}
-	order := make([]*T, len(rules))
-	for i := range rules {
-		order[i] = &rules[i]
-	}
-	slices.SortFunc(order, func(a, b *T) int {
+	full := func(a, b *T) int {
 		if c := compare(a, b); c != 0 {
 			return c
 		}
 		return compareOrigins(origin(a), origin(b))
-	})
+	}
 	s := make([]T, 0, len(rules))
+	if ascending(rules, full) { // as after a first time
+		for i := range rules {
+			if i == 0 || compare(&rules[i-1], &rules[i]) != 0 {
+				s = append(s, rules[i])
+			}
+		}
+		return s
+	}
+	order := make([]*T, len(rules))
+	for i := range rules {
+		order[i] = &rules[i]
+	}
+	slices.SortFunc(order, full)
 	for i, r := range order {
 		if i == 0 || compare(order[i-1], r) != 0 {
 			s = append(s, *r)
 		}
 	}
 	return s
+}
+
+// ascending says whether no rule is below the one before.
+func ascending[T any](rules []T, compare func(a, b *T) int) bool {
+	for i := 1; i < len(rules); i++ {
+		if compare(&rules[i-1], &rules[i]) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func normalPaths(rules []PathRule) []PathRule {

@@ -16,8 +16,8 @@ import (
 // A variable that holds a relative path, "/" or a directory that holds the
 // user's home is passed over: it names no store, and would close everything.
 func SensitivePaths(h *Host) []Denial {
-	var denials []Denial
-	seen := map[string]bool{}
+	denials := make([]Denial, 0, 2*len(storeRows))
+	seen := make(map[string]bool, 2*len(storeRows))
 	look := newLookout(h)
 	for i := range storeRows {
 		row := &storeRows[i]

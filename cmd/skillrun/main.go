@@ -1,11 +1,5 @@
 // Command skillrun runs a command with the rights that a skill's permission
 // manifest declares and its user accepts, and no others.
-//
-// A launch is over before its share of the processors changes, and to look for
-// that in cgroup files takes the runtime longer than the command line takes us:
-//
-//go:debug containermaxprocs=0
-//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -65,7 +65,7 @@ func (x *asked) address(text string) error {
 		x.protocol, x.host, x.port = proto, strings.Trim(rest[:i], "[]"), rest[i+1:]
 		return nil
 	}
-	return errors.New("address is not tcp:, udp: or unix:")
+	return errors.New("address does not begin with tcp:, udp: or unix: in lower case")
 }
 
 // absent lists the facts that are no rather than unknown where a query lacks

@@ -1,0 +1,343 @@
+package scan
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"skillrun/policy"
+)
+
+// call reads a simple command.
+func (sh *shell) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			sh.assign(a, false)
+		}
+		return
+	}
+	for _, a := range c.Assigns {
+		if a.Value != nil {
+			sh.text(a.Value)
+		}
+	}
+	pos := sh.pos(c)
+	if len(c.Assigns) > 0 {
+		pos = sh.pos(c.Args[0])
+	}
+	for _, fields := range sh.words(c.Args) {
+		sh.run(fields, pos)
+	}
+}
+
+// systemDirs hold programs that the table knows by their last component.
+func systemDir(dir string) bool {
+	switch dir {
+	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/opt/local/bin", "/snap/bin":
+		return true
+	}
+	return false
+}
+
+// run reads a program with its arguments.
+func (sh *shell) run(fields []field, pos policy.Pos) {
+	if len(fields) == 0 || !sh.step(pos) {
+		return
+	}
+	if sh.depth > maxDepth {
+		sh.opaque(pos, "commands within commands, too deep to read")
+		return
+	}
+	sh.depth++
+	defer func() { sh.depth-- }()
+	f, args := fields[0], fields[1:]
+	if !f.exact || f.glob {
+		if f.text == "" && f.exact {
+			return
+		}
+		sh.opaque(pos, "the program is decided at run time")
+		if f.text == "" || strings.ContainsAny(f.text, "$*?[") {
+			return
+		}
+		// What is known of it is read too.
+	}
+	name := f.text
+	if name == "" {
+		return
+	}
+	if body, ok := sh.funcs[name]; ok {
+		sh.function(body, f, args, pos)
+		return
+	}
+	if text, ok := sh.alias[name]; ok {
+		delete(sh.alias, name) // an alias does not expand within itself
+		sh.aliased(text, args, pos)
+		sh.alias[name] = text
+		return
+	}
+	if sh.builtin(name, args, pos) {
+		return
+	}
+	if strings.Contains(name, "/") {
+		dir := path.Dir(name)
+		if !systemDir(dir) {
+			sh.local(f, args, pos)
+			return
+		}
+		name = path.Base(name)
+	}
+	sh.program(name, f, args, pos)
+}
+
+// program reads a program that the search path finds.
+func (sh *shell) program(name string, f field, args []field, pos policy.Pos) {
+	sh.need("shell.execute", name, f.exact, pos, "the command runs it")
+	if sh.table(invocation{name, args, pos}) {
+		return
+	}
+	base := strings.TrimRight(name, "0123456789.")
+	if base != name && base != "" && sh.table(invocation{base, args, pos}) {
+		return
+	}
+	sh.unknownAt(pos, "not in the table: "+name)
+}
+
+// local reads a program that is named by its path: a script, or a known tool
+// in a directory of tools such as .venv/bin.
+func (sh *shell) local(f field, args []field, pos policy.Pos) {
+	base := path.Base(f.text)
+	if d := path.Base(path.Dir(f.text)); (d == "bin" || d == ".bin" || d == "Scripts") && len(rowsOf(strings.TrimRight(base, "0123456789."))) > 0 {
+		sh.program(base, f, args, pos)
+		if strings.HasPrefix(f.text, "/") {
+			return
+		}
+	}
+	sh.scriptArgs(f, "", args, pos, "runs the file")
+}
+
+// function calls a function of the text.
+func (sh *shell) function(body *syntax.Stmt, f field, args []field, pos policy.Pos) {
+	if sh.calls > maxDepth || !sh.step(pos) {
+		return // recursion: the body was read already
+	}
+	saved := sh.args
+	sh.args = append([]field{}, args...)
+	for _, a := range args {
+		if a.many {
+			sh.args = nil
+			break
+		}
+	}
+	sh.calls++
+	sh.stmt(body)
+	sh.calls--
+	sh.args = saved
+}
+
+// aliased reads the text of an alias with arguments behind it.
+func (sh *shell) aliased(text string, args []field, pos policy.Pos) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil || len(file.Stmts) == 0 {
+		sh.opaque(pos, "an alias that cannot be read")
+		return
+	}
+	last := file.Stmts[len(file.Stmts)-1]
+	saved := sh.place
+	sh.place = saved.fixed(pos)
+	sh.stmts(file.Stmts[:len(file.Stmts)-1])
+	if c, ok := last.Cmd.(*syntax.CallExpr); ok {
+		for _, fields := range sh.words(c.Args) {
+			sh.run(append(fields, args...), pos)
+		}
+	} else {
+		sh.stmt(last)
+	}
+	sh.place = saved
+}
+
+// code reads text in a language; text that is not fully known is opaque.
+func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
+	if f.stream || !f.exact || f.computed {
+		sh.opaque(pos, "the code is decided at run time")
+		if f.text == "" || strings.HasPrefix(f.text, "$") {
+			return
+		}
+	}
+	switch lang {
+	case "shell":
+		c := sh.fork()
+		if args != nil {
+			c.args = args
+		}
+		c.stdin = sh.stdin
+		sh.shellText(f.text, sh.place.fixed(pos), c)
+	case "python", "javascript":
+		sh.source(lang, f.text, sh.place.fixed(pos))
+	default:
+		sh.opaque(pos, "code in a language that is not read: "+lang)
+	}
+}
+
+// script runs a file as a script of a language; "" is found out from the file.
+func (sh *shell) script(f field, lang string, pos policy.Pos, reason string) {
+	sh.scriptArgs(f, lang, nil, pos, reason)
+}
+
+func (sh *shell) scriptArgs(f field, lang string, args []field, pos policy.Pos, reason string) {
+	if f.stream {
+		sh.opaque(pos, "the code comes from a pipe")
+		return
+	}
+	sh.path(executes, f, sh.dir, pos, reason)
+	p, exact := sh.env.target(f, sh.dir)
+	if !exact || sh.env.FS == nil {
+		return
+	}
+	name := sh.env.locate(p)
+	if name == "" || !sh.follow(name, sh.place) {
+		sh.unknownAt(pos, "not read: "+policy.Escape(p))
+	}
+	_ = args
+}
+
+// builtin reads what the shell itself does. It is false for programs.
+func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
+	switch name {
+	case "cd", "pushd":
+		for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].exact {
+			args = args[1:]
+		}
+		if len(args) == 0 {
+			sh.dir = literal("~")
+		} else {
+			sh.dir = sh.moved(args[0])
+		}
+	case "popd":
+		sh.dir = field{exact: true}
+	case "eval":
+		if len(args) == 0 {
+			return true
+		}
+		f := alt(args).text()
+		if !f.exact || f.computed {
+			sh.code("shell", f, pos, nil)
+			return true
+		}
+		sh.shellText(f.text, sh.place.fixed(pos), sh)
+	case ".", "source":
+		if len(args) == 0 {
+			return true
+		}
+		if args[0].stream || args[0].text == "/dev/stdin" {
+			sh.opaque(pos, "the code comes from a pipe")
+			return true
+		}
+		sh.script(args[0], "shell", pos, "source runs the file")
+	case "exec", "command", "builtin":
+		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+			return true
+		}
+		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].exact {
+			if args[0].text == "-a" {
+				args = args[1:]
+			}
+			if len(args) > 0 {
+				args = args[1:]
+			}
+		}
+		if len(args) > 0 {
+			saved := sh.funcs
+			if name != "exec" {
+				sh.funcs = nil
+			}
+			sh.run(args, pos)
+			sh.funcs = saved
+		}
+	case "alias":
+		for _, f := range args {
+			if n, text, ok := strings.Cut(f.text, "="); ok {
+				if !f.exact {
+					sh.opaque(pos, "an alias that is decided at run time")
+					continue
+				}
+				sh.alias[n] = text
+			}
+		}
+	case "unalias":
+		for _, f := range args {
+			delete(sh.alias, f.text)
+		}
+	case "trap":
+		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && len(args[0].text) > 1 {
+			args = args[1:]
+		}
+		if len(args) > 1 && args[0].text != "-" && args[0].text != "" || len(args) > 0 && !args[0].exact {
+			// It runs at an unknown time; functions may be defined later.
+			sh.code("shell", args[0], pos, nil)
+		}
+	case "read", "mapfile", "readarray", "getopts":
+		sh.reads(name, args)
+	case "set":
+		if len(args) == 0 {
+			sh.need("env_var.read", "*", true, pos, "set lists all variables")
+		}
+		for i, f := range args {
+			if f.text == "--" {
+				sh.args = append([]field{}, args[i+1:]...)
+				break
+			}
+		}
+	case "shift":
+		if len(sh.args) > 0 && len(args) == 0 {
+			sh.args = sh.args[1:]
+		}
+	case "unset":
+		for _, f := range args {
+			if _, ok := sh.vars[f.text]; ok {
+				sh.vars[f.text] = []alt{{literal("")}}
+			}
+			delete(sh.funcs, f.text)
+		}
+	case "export", "declare", "typeset", "local", "readonly":
+		// Reached through a dynamic word only; the parser knows the others.
+		for _, f := range args {
+			if n, v, ok := strings.Cut(f.text, "="); ok {
+				g := f
+				g.text = v
+				sh.vars[n] = []alt{{g}}
+			}
+		}
+	case ":", "true", "false", "test", "[", "[[", "echo", "printf", "wait", "jobs", "exit", "return", "break", "continue", "ulimit", "umask", "hash", "type", "pwd",
+		"shopt", "let", "times", "bg", "fg", "disown", "dirs", "help", "bind", "complete", "compgen", "enable", "history", "logout", "suspend", "caller", "fc", "compopt":
+	default:
+		return false
+	}
+	return true
+}
+
+// reads binds the variables that read and its like set.
+func (sh *shell) reads(name string, args []field) {
+	opts := "-d:- -a:a -i:- -n:- -N:- -p:- -t:- -u:- -k:- -C:- -c:- -O:- -s:-"
+	if name == "read" {
+		opts = "-d:- -a:a -i:- -n:- -N:- -p:- -t:- -u:-"
+	}
+	o := parseOptions(opts, args, 0)
+	if name == "getopts" {
+		if len(o.operands) > 1 {
+			o.operands = o.operands[1:2]
+		}
+		o.operands = append(o.operands, literal("OPTARG"))
+	}
+	for _, v := range o.values {
+		if v.role == "a" {
+			o.operands = append(o.operands, v.value)
+		}
+	}
+	if len(o.operands) == 0 {
+		o.operands = []field{literal("REPLY"), literal("MAPFILE")}
+	}
+	for _, f := range o.operands {
+		sh.vars[f.text] = []alt{{{text: ""}}}
+	}
+}

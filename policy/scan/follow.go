@@ -1,0 +1,138 @@
+package scan
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// locate gives the absolute name of a file that may be followed: p beneath one
+// of the roots; "" if it lies elsewhere.
+func (e *Env) locate(p string) string {
+	if e.FS == nil {
+		return ""
+	}
+	switch {
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		if e.Home == "" {
+			return ""
+		}
+		p = e.Home + p[1:]
+	case !strings.HasPrefix(p, "/"):
+		if e.Dir == "" {
+			return ""
+		}
+		p = e.Dir + "/" + p
+	}
+	p = path.Clean(p)
+	for _, root := range e.Roots {
+		root = path.Clean(root)
+		if p == root || root == "/" || strings.HasPrefix(p, root+"/") {
+			return p
+		}
+	}
+	return ""
+}
+
+// read reads a file of at most maxText bytes.
+func (e *Env) read(name string) (string, bool) {
+	f, err := e.FS.Open(strings.TrimPrefix(path.Clean(name), "/"))
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
+		return "", false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err != nil || len(b) > maxText {
+		return "", false
+	}
+	return string(b), true
+}
+
+// follow reads a script file, once. It is false if the file cannot be read or
+// its language is none that is read.
+func (s *scan) follow(name string, from place) bool {
+	if s.files[name] {
+		return true
+	}
+	if len(s.files) >= maxFiles {
+		s.opaque(from.at(1, 1), "more scripts than are read")
+		return true
+	}
+	text, ok := s.env.read(name)
+	if !ok {
+		return false
+	}
+	lang := Language(name, text)
+	if lang == "" {
+		return false
+	}
+	s.files[name] = true
+	s.out.Files = append(s.out.Files, name)
+	s.source(lang, text, place{file: name})
+	return true
+}
+
+// source reads a text in a language.
+func (s *scan) source(lang, text string, p place) {
+	if s.depth > maxDepth || len(text) > maxText {
+		s.opaque(p.at(1, 1), "too deep or too large to read")
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	switch lang {
+	case "shell":
+		s.shellText(text, p, newShell(s))
+	case "python", "javascript":
+		s.programText(lang, text, p)
+	default:
+		s.opaque(p.at(1, 1), "code in a language that is not read")
+	}
+}
+
+// Language tells "shell", "python" or "javascript" from the first line of a
+// file, else from the ending of its name; "" for anything else.
+func Language(name, text string) string {
+	if line, ok := strings.CutPrefix(text, "#!"); ok {
+		line, _, _ = strings.Cut(line, "\n")
+		for _, w := range strings.Fields(line) {
+			switch strings.TrimRight(path.Base(w), "0123456789.") {
+			case "sh", "bash", "dash", "zsh", "ksh", "ash":
+				return "shell"
+			case "python", "pypy":
+				return "python"
+			case "node", "nodejs", "bun", "deno":
+				return "javascript"
+			case "uv":
+				return "python"
+			}
+		}
+		return ""
+	}
+	switch path.Ext(name) {
+	case ".sh", ".bash", ".zsh", ".ksh":
+		return "shell"
+	case ".py", ".pyw":
+		return "python"
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
+		return "javascript"
+	case "":
+		if text != "" && utf8.ValidString(text) && bytes.IndexByte([]byte(text), 0) < 0 {
+			return "shell" // what a shell does with it
+		}
+	}
+	return ""
+}
+
+// exists says whether a file is there to follow.
+func (e *Env) exists(name string) bool {
+	info, err := fs.Stat(e.FS, strings.TrimPrefix(path.Clean(name), "/"))
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,212 @@
+// Package scan reads commands, scripts and text without running them and says
+// which capabilities they need: shell completely, Python and JavaScript by
+// tokenizing readers. It decides nothing and opens only what its caller hands
+// it as an fs.FS.
+//
+// A reader of code cannot be complete, so a Result keeps three things apart:
+// what is needed, what is decided at run time and hence cannot be read
+// (Opaque), and what was left unread (Unknown). No text that does something
+// yields a Result without any of the three.
+package scan
+
+import (
+	"io/fs"
+	"sort"
+
+	"skillrun/policy"
+)
+
+// Need is one capability that a text needs.
+type Need struct {
+	// Capability is a name of policy's taxonomy.
+	Capability string
+	// Target is the object: a path as written ("~" for the home directory,
+	// joined to the literal directory changes before it), a host without
+	// scheme and port, a variable as "$NAME", or a name. A pattern stands for
+	// what it matches, a directory for what is beneath.
+	Target string
+	// Exact says that the text alone names the object. Otherwise Target is
+	// what is known of it ("out/$1.txt"), or "".
+	Exact bool
+	// Where is the place that the need was seen at.
+	Where policy.Pos
+	// Reason says in a few words what needs it: "cat prints the files named".
+	Reason string
+}
+
+// Result is what a text needs, each need once, in the order of appearance.
+type Result struct {
+	Needs []Need
+	// Opaque lists code that is decided at run time: eval of a variable, a
+	// download piped into a shell, exec of decoded text. It may need
+	// anything.
+	Opaque []policy.Finding
+	// Unknown lists what was not read: programs that the table does not know,
+	// files that are missing, too large or in another language.
+	Unknown []policy.Finding
+	// Files lists the scripts that were read besides the text itself, in the
+	// order of reading.
+	Files []string
+}
+
+// Env is what a reader may know about the place where a text would run. The
+// zero Env follows no files.
+type Env struct {
+	// Name is how positions call the text; "command" if empty.
+	Name string
+	// FS holds the files, rooted at "/", as in profiles.Host. Nil follows
+	// none.
+	FS fs.FS
+	// Dir is the absolute directory that relative paths start at. Targets
+	// stay relative to it.
+	Dir string
+	// Roots are the absolute directories beneath which scripts that the text
+	// runs are read too: the workspace and the skill.
+	Roots []string
+	// Home is the absolute home directory; paths beneath it are named "~".
+	Home string
+}
+
+// Bounds of the work that a text can cause. What lies beyond is said to be
+// opaque or unknown.
+const (
+	maxText  = 4 << 20 // bytes of one text
+	maxSteps = 60_000  // commands, words and expressions of one Result
+	maxDepth = 24      // nesting of calls, evals and files
+	maxFiles = 200     // scripts followed
+	maxAlts  = 16      // values that one word may have
+)
+
+// Command reads a shell command.
+func Command(src string, env Env) Result {
+	s := newScan(env)
+	name := env.Name
+	if name == "" {
+		name = "command"
+	}
+	s.shellText(src, place{file: name}, newShell(s))
+	return s.result()
+}
+
+// Script reads the script at the absolute path name. Its language follows from
+// its first line, else from the ending of its name.
+func Script(name string, env Env) Result {
+	s := newScan(env)
+	if name = env.locate(name); name == "" || !s.follow(name, place{file: name}) {
+		s.unknown(place{file: name}, "not read: "+name)
+	}
+	return s.result()
+}
+
+// Source reads the text of a script in a language: "shell", "python" or
+// "javascript".
+func Source(lang, src string, env Env) Result {
+	s := newScan(env)
+	name := env.Name
+	if name == "" {
+		name = "script"
+	}
+	s.source(lang, src, place{file: name})
+	return s.result()
+}
+
+// place is where a text is: a file and, for text within text, the fixed
+// position of the outer text.
+type place struct {
+	file      string
+	line, col int // of the outer text; 0 if positions are the text's own
+}
+
+func (p place) at(line, col int) policy.Pos {
+	if p.line != 0 {
+		line, col = p.line, p.col
+	}
+	return policy.Pos{File: p.file, Line: line, Column: col}
+}
+
+// fixed gives the place of text that is quoted within this one.
+func (p place) fixed(pos policy.Pos) place {
+	return place{file: p.file, line: max(pos.Line, 1), col: max(pos.Column, 1)}
+}
+
+// scan collects one Result.
+type scan struct {
+	env   Env
+	out   Result
+	seen  map[needKey]bool
+	found map[policy.Finding]bool
+	files map[string]bool
+	steps int
+	depth int
+	quiet int // while above 0 nothing is collected
+}
+
+type needKey struct {
+	capability, target string
+	exact              bool
+}
+
+func newScan(env Env) *scan {
+	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[string]bool{}}
+}
+
+func (s *scan) result() Result { return s.out }
+
+// step counts work; false means that the budget is used up, which is said once.
+func (s *scan) step(pos policy.Pos) bool {
+	s.steps++
+	if s.steps == maxSteps {
+		s.opaque(pos, "too much to read")
+	}
+	return s.steps < maxSteps
+}
+
+func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reason string) {
+	key := needKey{capability, target, exact}
+	if s.quiet > 0 || s.seen[key] {
+		return
+	}
+	s.seen[key] = true
+	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason})
+}
+
+func (s *scan) opaque(pos policy.Pos, what string) {
+	f := policy.Finding{Pos: pos, What: what}
+	if s.quiet > 0 || s.found[f] {
+		return
+	}
+	s.found[f] = true
+	s.out.Opaque = append(s.out.Opaque, f)
+}
+
+func (s *scan) unknown(p place, what string) { s.unknownAt(p.at(0, 0), what) }
+
+func (s *scan) unknownAt(pos policy.Pos, what string) {
+	f := policy.Finding{Pos: pos, What: what}
+	if s.quiet > 0 || s.found[f] {
+		return
+	}
+	s.found[f] = true
+	s.out.Unknown = append(s.out.Unknown, f)
+}
+
+// Capabilities lists the capabilities needed, sorted, each once; with an opaque
+// finding shell.execute is always among them.
+func (r *Result) Capabilities() []string {
+	seen := map[string]bool{}
+	var list []string
+	add := func(c string) {
+		if !seen[c] {
+			seen[c] = true
+			list = append(list, c)
+		}
+	}
+	for _, n := range r.Needs {
+		add(n.Capability)
+	}
+	if len(r.Opaque) > 0 {
+		add("shell.execute")
+	}
+	sort.Strings(list)
+	return list
+}

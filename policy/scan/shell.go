@@ -1,0 +1,464 @@
+package scan
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"skillrun/policy"
+)
+
+// shell is the state of one shell as the walker follows it.
+type shell struct {
+	*scan
+	place place
+	vars  map[string][]alt // values that a variable may have
+	funcs map[string]*syntax.Stmt
+	alias map[string]string
+	dir   field   // the directory, from literal cd; "" at the start
+	args  []field // positional parameters; nil if unknown
+	self  field   // $0
+	stdin input
+	calls int // depth of function calls
+}
+
+// input is what a command reads as its standard input.
+type input struct {
+	given   bool  // a pipe, a file or a text, not the terminal
+	text    field // the text, as far as known
+	literal bool  // text is known and was not decoded
+}
+
+func newShell(s *scan) *shell {
+	return &shell{scan: s, vars: map[string][]alt{}, funcs: map[string]*syntax.Stmt{}, alias: map[string]string{}, dir: field{exact: true}}
+}
+
+// fork copies the state for a subshell or a branch.
+func (sh *shell) fork() *shell {
+	c := *sh
+	c.vars = make(map[string][]alt, len(sh.vars))
+	for k, v := range sh.vars {
+		c.vars[k] = v
+	}
+	return &c
+}
+
+// join merges the variables of a branch that may or may not have run.
+func (sh *shell) join(branch *shell) {
+	for k, v := range branch.vars {
+		have, ok := sh.vars[k]
+		if !ok {
+			sh.vars[k] = v
+			continue
+		}
+		sh.vars[k] = union(have, v)
+	}
+	if branch.dir != sh.dir {
+		sh.dir.exact = false
+	}
+}
+
+func union(a, b []alt) []alt {
+	all := append([]alt(nil), a...)
+next:
+	for _, v := range b {
+		for _, w := range all {
+			if sameAlt(v, w) {
+				continue next
+			}
+		}
+		all = append(all, v)
+	}
+	if len(all) > maxAlts {
+		return []alt{{{computed: true}}}
+	}
+	return all
+}
+
+func sameAlt(a, b alt) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (sh *shell) pos(n syntax.Node) policy.Pos {
+	p := n.Pos()
+	return sh.place.at(int(p.Line()), int(p.Col()))
+}
+
+// shellText reads shell text in a state of its own or of its caller.
+func (s *scan) shellText(src string, p place, sh *shell) {
+	sh.place = p
+	if len(src) > maxText {
+		s.opaque(p.at(1, 1), "text of more than 4 MiB")
+		return
+	}
+	if s.depth > maxDepth {
+		s.opaque(p.at(1, 1), "code within code, too deep to read")
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	if strings.IndexByte(src, 0) >= 0 {
+		s.opaque(p.at(1, 1), "NUL byte in shell text")
+		src = strings.ReplaceAll(src, "\x00", "")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		s.opaque(p.at(1, 1), "shell text that cannot be parsed: "+policy.Escape(err.Error()))
+		// What parses before the fault may run.
+		file, _ = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8)).Parse(strings.NewReader(src), "")
+		if file == nil {
+			return
+		}
+	}
+	sh.stmts(file.Stmts)
+}
+
+func (sh *shell) stmts(list []*syntax.Stmt) {
+	for _, st := range list {
+		sh.stmt(st)
+	}
+}
+
+// sub reads statements in a subshell.
+func (sh *shell) sub(list []*syntax.Stmt) { sh.fork().stmts(list) }
+
+// branch reads statements that may or may not run.
+func (sh *shell) branch(list []*syntax.Stmt) {
+	c := sh.fork()
+	c.stmts(list)
+	sh.join(c)
+}
+
+func (sh *shell) stmt(st *syntax.Stmt) {
+	if st == nil || !sh.step(sh.pos(st)) {
+		return
+	}
+	saved := sh.stdin
+	for _, r := range st.Redirs {
+		sh.redirect(r)
+	}
+	if st.Cmd != nil {
+		sh.command(st.Cmd)
+	}
+	sh.stdin = saved
+}
+
+func (sh *shell) command(cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case *syntax.CallExpr:
+		sh.call(c)
+	case *syntax.BinaryCmd:
+		sh.binary(c)
+	case *syntax.Block:
+		sh.stmts(c.Stmts)
+	case *syntax.Subshell:
+		sh.sub(c.Stmts)
+	case *syntax.IfClause:
+		sh.ifClause(c)
+	case *syntax.WhileClause:
+		sh.stmts(c.Cond)
+		sh.branch(c.Do)
+	case *syntax.ForClause:
+		sh.forClause(c)
+	case *syntax.CaseClause:
+		sh.caseClause(c)
+	case *syntax.FuncDecl:
+		if c.Name != nil {
+			sh.funcs[c.Name.Value] = c.Body
+		}
+		for _, n := range c.Names {
+			sh.funcs[n.Value] = c.Body
+		}
+	case *syntax.TimeClause:
+		sh.stmt(c.Stmt)
+	case *syntax.CoprocClause:
+		sh.stmt(c.Stmt)
+	case *syntax.TestDecl:
+		sh.stmt(c.Body)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			sh.assign(a, true)
+		}
+		if (c.Variant.Value == "export" || c.Variant.Value == "declare") && len(c.Args) == 1 && c.Args[0].Name == nil && c.Args[0].Value != nil {
+			if v := c.Args[0].Value.Lit(); v == "-p" || v == "-x" || v == "-px" || v == "-xp" {
+				sh.need("env_var.read", "*", true, sh.pos(c), "lists the environment")
+			}
+		}
+		if c.Variant.Value == "export" && len(c.Args) == 0 {
+			sh.need("env_var.read", "*", true, sh.pos(c), "lists the environment")
+		}
+	case *syntax.ArithmCmd:
+		sh.arithm(c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			sh.arithm(x)
+		}
+	case *syntax.TestClause:
+		sh.test(c.X)
+	}
+}
+
+func (sh *shell) ifClause(c *syntax.IfClause) {
+	sh.stmts(c.Cond)
+	then := sh.fork()
+	then.stmts(c.Then)
+	if c.Else != nil {
+		if len(c.Else.Cond) > 0 {
+			other := sh.fork()
+			other.ifClause(c.Else)
+			sh.either(then, other)
+			return
+		}
+		other := sh.fork()
+		other.stmts(c.Else.Then)
+		sh.either(then, other)
+		return
+	}
+	sh.join(then)
+}
+
+// either continues after one of two branches, of which one ran.
+func (sh *shell) either(a, b *shell) {
+	sh.vars, sh.dir = a.vars, a.dir
+	sh.join(b)
+}
+
+func (sh *shell) forClause(c *syntax.ForClause) {
+	switch loop := c.Loop.(type) {
+	case *syntax.WordIter:
+		var values []alt
+		if loop.InPos.IsValid() {
+			for _, a := range sh.words(loop.Items) {
+				for _, f := range a {
+					values = union(values, []alt{{f}})
+				}
+			}
+		} else {
+			for _, f := range sh.positions() {
+				values = append(values, alt{f})
+			}
+		}
+		if len(values) == 0 {
+			values = []alt{{{}}}
+		}
+		sh.vars[loop.Name.Value] = values
+	case *syntax.CStyleLoop:
+		sh.arithm(loop.Init)
+		sh.arithm(loop.Cond)
+		sh.arithm(loop.Post)
+	}
+	sh.branch(c.Do)
+}
+
+func (sh *shell) caseClause(c *syntax.CaseClause) {
+	sh.text(c.Word)
+	start := sh.fork()
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			sh.text(p)
+		}
+		b := start.fork()
+		b.stmts(item.Stmts)
+		sh.join(b)
+	}
+}
+
+func (sh *shell) binary(c *syntax.BinaryCmd) {
+	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+		sh.stmt(c.X)
+		// The right side runs in the same shell, if at all; a cd before "&&"
+		// holds for it.
+		sh.stmt(c.Y)
+		return
+	}
+	left := sh.fork()
+	left.stmt(c.X)
+	text, plain := left.output(c.X)
+	right := sh.fork()
+	right.stdin = input{given: true, text: text, literal: plain}
+	right.stmt(c.Y)
+}
+
+func (sh *shell) redirect(r *syntax.Redirect) {
+	pos := sh.pos(r)
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		f := field{exact: true}
+		if r.Hdoc != nil {
+			f = sh.text(r.Hdoc)[0]
+			if quotedWord(r.Word) {
+				f = literal(plainText(r.Hdoc))
+			}
+		}
+		if r.Op == syntax.DashHdoc {
+			f.text = strings.ReplaceAll("\n"+f.text, "\n\t", "\n")
+		}
+		sh.stdin = input{given: true, text: f, literal: f.exact}
+		return
+	case syntax.WordHdoc:
+		f := sh.text(r.Word)[0]
+		sh.stdin = input{given: true, text: f, literal: f.exact}
+		return
+	}
+	var targets []field
+	for _, w := range braces(r.Word) {
+		targets = append(targets, sh.text(w)...)
+	}
+	do := writes
+	switch r.Op {
+	case syntax.RdrIn:
+		do = reads
+		sh.stdin = input{given: true}
+	case syntax.RdrInOut:
+		do = reads | writes
+	case syntax.DplIn, syntax.DplOut:
+		// ">&2" duplicates; ">&file" writes.
+		if len(targets) == 1 && strings.Trim(targets[0].text, "0123456789-") == "" && (targets[0].exact || targets[0].text == "") {
+			return
+		}
+		if r.Op == syntax.DplIn || !targets[0].exact {
+			return
+		}
+	}
+	for _, f := range targets {
+		if r.Op == syntax.RdrIn && f.stream {
+			sh.stdin = input{given: true}
+		}
+		sh.path(do, f, sh.dir, pos, "redirection")
+	}
+}
+
+func quotedWord(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok || strings.IndexByte(l.Value, '\\') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func plainText(w *syntax.Word) string {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.WriteString(l.Value)
+		}
+	}
+	return b.String()
+}
+
+// assign follows an assignment.
+func (sh *shell) assign(a *syntax.Assign, declare bool) {
+	if a.Name == nil {
+		if a.Value != nil {
+			sh.text(a.Value)
+		}
+		return
+	}
+	name := a.Name.Value
+	if a.Index != nil {
+		sh.arithm(a.Index)
+	}
+	if a.Naked {
+		if _, ok := sh.vars[name]; !ok && !declare {
+			sh.vars[name] = []alt{{{}}}
+		}
+		return
+	}
+	var values []alt
+	switch {
+	case a.Array != nil:
+		var words []*syntax.Word
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				sh.arithm(e.Index)
+			}
+			if e.Value != nil {
+				words = append(words, e.Value)
+			}
+		}
+		values = sh.words(words)
+	default:
+		for _, f := range sh.text(a.Value) {
+			values = append(values, alt{f})
+		}
+	}
+	if a.Append || a.Index != nil {
+		old := sh.vars[name]
+		switch {
+		case a.Array != nil || a.Index != nil: // the elements, in any order
+			if len(old) == 0 {
+				old = []alt{nil}
+			}
+			var all []alt
+			for _, o := range old {
+				for _, v := range values {
+					all = append(all, append(append(alt(nil), o...), v...))
+				}
+			}
+			values = all
+		case len(old) > 0:
+			var all []alt
+			for _, o := range old {
+				for _, v := range values {
+					all = append(all, alt{o.text().plus(v.text())})
+				}
+			}
+			values = all
+		}
+		if len(values) > maxAlts {
+			values = []alt{{{computed: true}}}
+		}
+		// In a loop it may happen any number of times.
+	}
+	sh.vars[name] = values
+}
+
+// positions gives "$@".
+func (sh *shell) positions() alt {
+	if sh.args == nil {
+		return alt{{text: "$@", many: true}}
+	}
+	return append(alt(nil), sh.args...)
+}
+
+func (sh *shell) test(x syntax.TestExpr) {
+	switch t := x.(type) {
+	case *syntax.BinaryTest:
+		sh.test(t.X)
+		sh.test(t.Y)
+	case *syntax.UnaryTest:
+		sh.test(t.X)
+	case *syntax.ParenTest:
+		sh.test(t.X)
+	case *syntax.Word:
+		sh.text(t)
+	}
+}
+
+func (sh *shell) arithm(x syntax.ArithmExpr) {
+	switch t := x.(type) {
+	case *syntax.BinaryArithm:
+		sh.arithm(t.X)
+		sh.arithm(t.Y)
+	case *syntax.UnaryArithm:
+		sh.arithm(t.X)
+	case *syntax.ParenArithm:
+		sh.arithm(t.X)
+	case *syntax.FlagsArithm:
+		sh.arithm(t.X)
+	case *syntax.Word:
+		if t != nil {
+			sh.text(t)
+		}
+	}
+}

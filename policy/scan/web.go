@@ -1,0 +1,337 @@
+package scan
+
+import (
+	"strings"
+
+	"skillrun/policy"
+)
+
+func (sh *shell) curl(in invocation, o *options) {
+	post, get := false, o.has("-G", "--get", "-I", "--head")
+	var urls []field
+	urls = append(urls, o.operands...)
+	var outDir string
+	if v, ok := o.value("--output-dir"); ok {
+		outDir = v.text + "/"
+	}
+	for _, v := range o.values {
+		f := v.value
+		switch v.role {
+		case "method":
+			switch strings.ToUpper(f.text) {
+			case "GET", "HEAD", "OPTIONS":
+				get = f.exact
+			default:
+				post = true
+			}
+		case "data", "json":
+			post = true
+			sh.role("at", f, in.pos, "curl sends the file")
+			if v.name == "--data-urlencode" {
+				if i := strings.IndexByte(f.text, '@'); i > 0 && !strings.Contains(f.text[:i], "=") {
+					f.text = f.text[i:]
+					sh.role("at", f, in.pos, "curl sends the file")
+				}
+			}
+		case "form":
+			post = true
+			if i := strings.Index(f.text, "="); i >= 0 && i+1 < len(f.text) && (f.text[i+1] == '@' || f.text[i+1] == '<') {
+				g := f
+				g.text, _, _ = strings.Cut(f.text[i+2:], ";")
+				g.exact = f.exact || !strings.Contains(g.text, "$") && !f.computed
+				sh.path(reads, g, sh.dir, in.pos, "curl sends the file")
+			}
+		case "upload":
+			post = true
+			sh.path(reads, f, sh.dir, in.pos, "curl sends the file")
+		case "out":
+			f.text = outDir + f.text
+			sh.path(writes, f, sh.dir, in.pos, "curl writes what it gets")
+		case "url":
+			urls = append(urls, f)
+		}
+	}
+	capability := "web.fetch"
+	if post && !get {
+		capability = "web.post"
+	}
+	for _, u := range urls {
+		sh.url(capability, u, in.pos, "curl")
+		if o.has("-O", "--remote-name", "--remote-name-all") {
+			f := remoteName(u)
+			if f.exact {
+				f.text = outDir + f.text
+			}
+			sh.path(writes, f, sh.dir, in.pos, "curl -O writes the remote name")
+		}
+	}
+	if len(urls) == 0 {
+		if _, ok := o.value("-K", "--config"); ok {
+			sh.need(capability, "", false, in.pos, "curl reads addresses from its configuration")
+		}
+	}
+}
+
+// url records what an address needs: the host, or the file of file://.
+func (sh *shell) url(capability string, f field, pos policy.Pos, program string) {
+	if rest, ok := strings.CutPrefix(f.text, "file://"); ok {
+		f.text = rest
+		sh.path(reads, f, sh.dir, pos, program+" reads the file")
+		return
+	}
+	for _, scheme := range [...]string{"telnet://", "dict://", "ldap://", "gopher://", "smtp://", "smtps://", "imap://", "imaps://", "scp://", "sftp://", "mqtt://"} {
+		if strings.HasPrefix(f.text, scheme) {
+			capability = "network.client"
+		}
+	}
+	// {a,b} of curl's own is expanded by the shell or quoted; several hosts.
+	if strings.HasPrefix(f.text, "unix:") {
+		return
+	}
+	sh.host(capability, f, pos, program+" connects to the host")
+}
+
+// remoteName is the last component of an address, without its query.
+func remoteName(u field) field {
+	t := u.text
+	if i := strings.Index(t, "://"); i >= 0 {
+		t = t[i+3:]
+	}
+	t, _, _ = strings.Cut(t, "?")
+	t, _, _ = strings.Cut(t, "#")
+	if !strings.Contains(t, "/") {
+		return field{computed: true}
+	}
+	base := t[strings.LastIndexByte(t, '/')+1:]
+	if base == "" {
+		return literal("index.html")
+	}
+	return field{text: base, exact: u.exact || !strings.Contains(base, "$") && !u.computed}
+}
+
+func (sh *shell) wget(in invocation, o *options) {
+	capability := "web.fetch"
+	var out, prefix field
+	hasOut, hasPrefix := false, false
+	for _, v := range o.values {
+		switch v.role {
+		case "out":
+			out, hasOut = v.value, true
+		case "prefix":
+			prefix, hasPrefix = v.value, true
+		case "post":
+			capability = "web.post"
+			if v.name == "--post-file" || v.name == "--body-file" {
+				sh.path(reads, v.value, sh.dir, in.pos, "wget sends the file")
+			}
+		case "method":
+			if m := strings.ToUpper(v.value.text); m != "GET" && m != "HEAD" {
+				capability = "web.post"
+			}
+		}
+	}
+	urls := o.operands
+	for _, u := range urls {
+		sh.url(capability, u, in.pos, "wget")
+	}
+	if v, ok := o.value("-i", "--input-file"); ok && len(urls) == 0 {
+		_ = v
+		urls = []field{{}}
+		sh.need(capability, "", false, in.pos, "wget reads addresses from a file")
+	}
+	switch {
+	case o.has("--spider"):
+	case hasOut:
+		sh.path(writes, out, sh.dir, in.pos, "wget writes what it gets")
+	case hasPrefix:
+		if len(urls) == 1 && !o.has("-r", "-m", "-p", "--recursive", "--mirror") {
+			if f := remoteName(urls[0]); f.exact && prefix.exact {
+				// The directory stands for what is beneath.
+				sh.path(writes, prefix, sh.dir, in.pos, "wget writes what it gets")
+				return
+			}
+		}
+		sh.path(writes, prefix, sh.dir, in.pos, "wget writes what it gets")
+	case o.has("-r", "-m", "--recursive", "--mirror"):
+		for _, u := range urls {
+			h, exact := hostOf(u)
+			sh.path(writes, field{text: h, exact: exact}, sh.dir, in.pos, "wget writes a directory named as the host")
+		}
+	default:
+		for _, u := range urls {
+			sh.path(writes, remoteName(u), sh.dir, in.pos, "wget writes the remote name")
+		}
+	}
+}
+
+// httpie reads "http [METHOD] URL [ITEM...]".
+func (sh *shell) httpie(in invocation, o *options) {
+	ops := o.operands
+	if len(ops) == 0 {
+		return
+	}
+	method := ""
+	if m := ops[0].text; m != "" && strings.ToUpper(m) == m && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		method, ops = m, ops[1:]
+	}
+	if len(ops) == 0 {
+		return
+	}
+	items := ops[1:]
+	body := false
+	for _, f := range items {
+		if strings.Contains(f.text, "==") || strings.Contains(f.text, ":") && !strings.Contains(f.text, "=") {
+			continue
+		}
+		body = true
+		for _, mark := range [...]string{"=@", ":=@", "@"} {
+			if i := strings.Index(f.text, mark); i > 0 {
+				f.text = f.text[i+len(mark):]
+				sh.path(reads, f, sh.dir, in.pos, "http sends the file")
+				break
+			}
+		}
+	}
+	capability := "web.fetch"
+	if method == "" && (body || sh.stdin.given) || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS" {
+		capability = "web.post"
+	}
+	u := ops[0]
+	if strings.HasPrefix(u.text, ":") {
+		u.text = "localhost" + u.text
+	}
+	sh.url(capability, u, in.pos, "http")
+}
+
+// database reads psql, mysql and their like: the host of an option, an address
+// or none.
+func (sh *shell) database(r *commandRow, in invocation, o *options) {
+	host, ok := o.value("-h", "--host", "--hostname")
+	for _, f := range o.operands {
+		if strings.Contains(f.text, "://") || strings.HasPrefix(f.text, "$") || strings.Contains(f.text, "host=") {
+			if i := strings.Index(f.text, "host="); i >= 0 {
+				f.text, _, _ = strings.Cut(f.text[i+5:], " ")
+			}
+			if !ok {
+				host, ok = f, true
+			}
+		}
+	}
+	for _, v := range o.values {
+		if v.role == "url" && !ok {
+			host, ok = v.value, true
+		}
+		if v.role == "conn" && !ok && (strings.Contains(v.value.text, "://") || strings.HasPrefix(v.value.text, "$")) {
+			host, ok = v.value, true
+		}
+	}
+	if !ok {
+		sh.need("network.client", "", false, in.pos, r.Reason)
+		return
+	}
+	sh.host("network.client", host, in.pos, r.Reason)
+}
+
+func (sh *shell) aws(r *commandRow, in invocation, o *options) {
+	// s3 cp, mv, sync: each end is s3:// or local.
+	var local []int
+	ops := o.operands
+	for i, f := range ops {
+		if i < 2 && !strings.HasPrefix(f.text, "s3://") && !strings.HasPrefix(f.text, "gs://") && !strings.HasPrefix(f.text, "r2://") {
+			local = append(local, i)
+		}
+	}
+	if len(ops) < 2 {
+		return
+	}
+	for _, i := range local {
+		f := ops[i]
+		if !f.exact && strings.HasPrefix(f.text, "$") && len(local) == 2 && i == 1 {
+			// One of the two is remote; an unknown one with a local source is it.
+			continue
+		}
+		switch {
+		case i == 0:
+			sh.path(reads, f, sh.dir, in.pos, r.Reason)
+			if strings.HasSuffix(in.name, " mv") {
+				sh.path(deletes, f, sh.dir, in.pos, r.Reason)
+			}
+		default:
+			sh.path(writes, f, sh.dir, in.pos, r.Reason)
+			if o.has("--delete", "-d") {
+				sh.path(deletes, f, sh.dir, in.pos, r.Reason)
+			}
+		}
+	}
+}
+
+// pip reads what is installed: packages, or local directories, whose code runs.
+func (sh *shell) pip(r *commandRow, in invocation, o *options) {
+	install := func(f field) {
+		t := f.text
+		switch {
+		case strings.HasPrefix(t, "git+ssh://"):
+			sh.need("package.install", t, f.exact, in.pos, r.Reason)
+			f.text = strings.TrimPrefix(t, "git+")
+			sh.host("network.client", f, in.pos, r.Reason)
+		case strings.Contains(t, "://"):
+			sh.need("package.install", t, f.exact, in.pos, r.Reason)
+			f.text = strings.TrimPrefix(t[max(0, strings.LastIndex(t, " "))+0:], "git+")
+			sh.host("web.fetch", f, in.pos, r.Reason)
+		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~")):
+			sh.need("package.install", t, true, in.pos, r.Reason)
+			if i := strings.IndexByte(t, '['); i > 0 {
+				f.text = t[:i]
+			}
+			if strings.HasSuffix(f.text, ".whl") || strings.HasSuffix(f.text, ".tar.gz") || strings.HasSuffix(f.text, ".tgz") || strings.HasSuffix(f.text, ".deb") || strings.HasSuffix(f.text, ".rpm") {
+				sh.path(reads, f, sh.dir, in.pos, r.Reason)
+				return
+			}
+			sh.path(executes, f, sh.dir, in.pos, r.Reason)
+		default:
+			sh.need("package.install", unversioned(t), f.exact, in.pos, r.Reason)
+		}
+	}
+	for _, f := range o.operands {
+		install(f)
+	}
+	for _, v := range o.values {
+		if v.role == "editable" {
+			install(v.value)
+		}
+	}
+	if len(o.operands) == 0 {
+		sh.need("package.install", "", true, in.pos, r.Reason)
+	}
+}
+
+// goBuild reads the packages that go builds, tests or runs.
+func (sh *shell) goBuild(r *commandRow, in invocation, o *options) {
+	ops := o.operands
+	if in.name == "go run" || in.name == "cargo run" {
+		if len(ops) > 1 && !strings.HasSuffix(ops[0].text, ".go") {
+			ops = ops[:1]
+		} else {
+			n := 0
+			for n < len(ops) && strings.HasSuffix(ops[n].text, ".go") {
+				n++
+			}
+			if n > 0 {
+				ops = ops[:n]
+			}
+		}
+	}
+	if len(ops) == 0 {
+		ops = []field{literal(".")}
+	}
+	for _, f := range ops {
+		if host, _, _ := strings.Cut(f.text, "/"); f.exact && strings.Contains(f.text, "@") && strings.Contains(host, ".") && !strings.HasPrefix(f.text, ".") {
+			sh.need("package.install", unversioned(f.text), true, in.pos, "go gets the module")
+			continue
+		}
+		if f.text == "..." {
+			f.text = "."
+		}
+		sh.role("xt", f, in.pos, r.Reason)
+	}
+}

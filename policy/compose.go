@@ -60,11 +60,12 @@ type Input struct {
 // can name it.
 const unixSocket = "unix"
 
-// DefaultEntries are the rights of a skill without a manifest: to work in the
-// workspace and run programs, without network and secrets.
+// DefaultEntries are the rights of a skill without a manifest: to read and write
+// the workspace and run programs, without network and secrets. What was in the
+// workspace before is not deleted.
 func DefaultEntries() []Entry {
 	entries := make([]Entry, 0, 8)
-	for _, c := range [...]string{"filesystem.read", "filesystem.write", "filesystem.delete", "source_code.execute", "shell.execute", "commit.read", "commit.create"} {
+	for _, c := range [...]string{"filesystem.read", "filesystem.write", "source_code.execute", "shell.execute", "commit.read", "commit.create"} {
 		entries = append(entries, defaultEntry(c, Allow))
 	}
 	return entries

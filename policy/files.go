@@ -40,8 +40,8 @@ func Manifests(files []File) (Metadata, []*Document, []Finding, error) {
 			} else if skill.Document != nil {
 				docs = append(docs, skill.Document)
 			}
-		case f.Name == "manifest.json" && !bytes.Contains(f.Data, []byte(`"skill_metadata"`)) && !bytes.Contains(f.Data, []byte(`"capability"`)):
-			findings = append(findings, Finding{Pos{File: f.Name}, "not a permission manifest: passed over"})
+		case Unrelated(f):
+			findings = append(findings, unrelated(f.Name))
 		case precedence(f.Name) < len(manifestNames):
 			d, err := ParseManifest(f.Name, f.Data)
 			if err != nil {
@@ -62,6 +62,16 @@ func Manifests(files []File) (Metadata, []*Document, []Finding, error) {
 		about = m
 	}
 	return about, docs, findings, nil
+}
+
+// Unrelated says whether a file named manifest.json is none of ours, as in
+// browser extensions and many other programs. It gives no rights.
+func Unrelated(f File) bool {
+	return f.Name == "manifest.json" && !bytes.Contains(f.Data, []byte(`"skill_metadata"`)) && !bytes.Contains(f.Data, []byte(`"capability"`))
+}
+
+func unrelated(name string) Finding {
+	return Finding{Pos{File: name}, "not a permission manifest: passed over"}
 }
 
 // sortDocuments brings the strongest form to the front.

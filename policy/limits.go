@@ -143,6 +143,12 @@ func replace(a, b profiles.Limits) profiles.Limits {
 	}
 }
 
+// Else gives l, and where it sets no limit that of m.
+func (l Limits) Else(m Limits) Limits {
+	l.Limits = replace(m.Limits, l.Limits)
+	return l
+}
+
 func smaller[T int64 | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -17,6 +17,8 @@ type Preset struct {
 	RejectUntrusted bool
 	// Strict makes a gap of every clause that the kernel does not hold.
 	Strict bool
+	// AllowGaps are the clauses that may be gaps all the same.
+	AllowGaps []AllowedGap
 	// Approve is how confirm entries are answered unless a flag says.
 	Approve Approve
 	// Overlay runs on a copy of the workspace whose changes are accepted
@@ -42,6 +44,20 @@ type Preset struct {
 	// HideCheckoutCredentials keeps .git/config unreadable, where CI systems
 	// put their tokens.
 	HideCheckoutCredentials bool
+}
+
+// AllowedGap is a clause that a preset does without, and why.
+type AllowedGap struct {
+	Clause, Reason string
+}
+
+// GapNames are the names of the clauses that the preset does without.
+func (p *Preset) GapNames() []string {
+	names := make([]string, len(p.AllowGaps))
+	for i, g := range p.AllowGaps {
+		names[i] = g.Clause
+	}
+	return names
 }
 
 // The settings below are for installation and agents' sessions; zero is the
@@ -139,6 +155,8 @@ func decodePreset(n *node) (p Preset, err error) {
 			p.RejectUntrusted, err = v.bool(name)
 		case "strict":
 			p.Strict, err = v.bool(name)
+		case "allow_gaps":
+			p.AllowGaps, err = decodeGaps(v)
 		case "overlay":
 			p.Overlay, err = v.bool(name)
 		case "hide_checkout_credentials":
@@ -176,6 +194,37 @@ func decodePreset(n *node) (p Preset, err error) {
 		err = errorAt(n.pos, "a preset has a name and a reason")
 	}
 	return p, err
+}
+
+// decodeGaps reads a list of clauses, each with the reason to do without it.
+func decodeGaps(n *node) ([]AllowedGap, error) {
+	if err := n.is(listNode, "allow_gaps"); err != nil {
+		return nil, err
+	}
+	var gaps []AllowedGap
+	for i := range n.items {
+		item := &n.items[i]
+		if err := item.table("an allowed gap", "clause", "reason"); err != nil {
+			return nil, err
+		}
+		clause, reason := item.get("clause"), item.get("reason")
+		if clause == nil || reason == nil {
+			return nil, errorAt(item.pos, "an allowed gap has a clause and a reason")
+		}
+		var g AllowedGap
+		var err error
+		if g.Clause, err = clause.str(); err == nil {
+			g.Reason, err = reason.str()
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case profiles.Must(g.Clause):
+			return nil, errorAt(clause.pos, "%q is a must: no preset does without it", g.Clause)
+		}
+		gaps = append(gaps, g)
+	}
+	return gaps, nil
 }
 
 // word reads one of several words as its index.

@@ -10,8 +10,22 @@ var presets = [...]Preset{
 		Reason:          "skills that nobody vouches for do not run, and what the kernel does not hold is refused",
 		RejectUntrusted: true,
 		Strict:          true,
-		Approve:         1,
-		Overlay:         true,
+		AllowGaps: []AllowedGap{
+			{
+				Clause: "fs.keep",
+				Reason: "Landlock has no right to write that is not also one to replace: the supervisor keeps what was there",
+			},
+			{
+				Clause: "fs.stat",
+				Reason: "Landlock does not see stat: names, sizes and times show, contents do not",
+			},
+			{
+				Clause: "fs.load",
+				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
+			},
+		},
+		Approve: 1,
+		Overlay: true,
 		Limits: profiles.Limits{
 			Memory:    4294967296,
 			CPU:       3600000000000,
@@ -57,6 +71,32 @@ var presets = [...]Preset{
 		Name:   "ci",
 		Reason: "unattended: nobody is asked, nothing is best effort, later steps cannot be reached",
 		Strict: true,
+		AllowGaps: []AllowedGap{
+			{
+				Clause: "fs.keep",
+				Reason: "Landlock has no right to write that is not also one to replace: the supervisor keeps what was there",
+			},
+			{
+				Clause: "fs.stat",
+				Reason: "Landlock does not see stat: names, sizes and times show, contents do not",
+			},
+			{
+				Clause: "fs.load",
+				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
+			},
+			{
+				Clause: "proc.cmdline",
+				Reason: "without a process namespace command lines of the container's own processes can be read",
+			},
+			{
+				Clause: "ipc.shm",
+				Reason: "without namespaces /dev/shm is the container's, which its modes hold",
+			},
+			{
+				Clause: "limit.memory",
+				Reason: "without a delegated cgroup each process is limited, and the job's container bounds their sum",
+			},
+		},
 		Limits: profiles.Limits{
 			Memory:    17179869184,
 			Wall:      21600000000000,

@@ -28,14 +28,13 @@ func explainCommand(in *invocation) *cli.Command {
 			&cli.StringFlag{Name: "host", Usage: "ask about a `HOST:PORT`"},
 			&cli.StringFlag{Name: "env", Usage: "ask about a variable's `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
-			&cli.BoolFlag{Name: "strict", Usage: "as run --strict"},
 		),
 		Action: func(c *cli.Context) error { return explain(c, in, os.Stdout) },
 	}
 }
 
 func explain(c *cli.Context, in *invocation, w io.Writer) error {
-	j, err := newJob(c, in.command)
+	j, err := newJob(c, in.command, answers{})
 	if err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 		explainEnv(w, p, name)
 	}
 	if !asked {
-		explainAll(w, j, p, receipt, c.Bool("strict") || j.preset.Strict)
+		explainAll(w, j, p, receipt)
 	}
 	return nil
 }
@@ -209,7 +208,7 @@ func explainEnv(w io.Writer, p *profiles.Profile, name string) {
 }
 
 // explainAll prints the whole effective policy.
-func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, strict bool) {
+func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
 		fmt.Fprintf(w, "skill:     %s %s (%s: %s) in %s\n", policy.Escape(j.skill.Name), policy.Escape(j.skill.Version), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
@@ -244,7 +243,7 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, st
 	}
 	fmt.Fprintln(w, "\nheld here by:")
 	printClauses(w, r)
-	if gaps := r.Gaps(strict, nil); len(gaps) > 0 {
+	if gaps := r.Gaps(j.strict, j.allowGaps); len(gaps) > 0 {
 		fmt.Fprintln(w, "\ngaps: a run is refused unless --allow-gap names each of")
 		for _, g := range gaps {
 			fmt.Fprintf(w, "  %s\n", g.Name)

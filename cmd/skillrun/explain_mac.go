@@ -66,7 +66,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		explainEnv(w, m.profile, name)
 	}
 	if !asked {
-		explainAll(w, j, m.profile, m.policy.Receipt, c.Bool("strict") || j.preset.Strict)
+		explainAll(w, j, m.profile, m.policy.Receipt)
 	}
 	return nil
 }

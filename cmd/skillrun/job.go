@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/profiles"
 )
@@ -30,14 +31,22 @@ type job struct {
 	findings  []policy.Finding
 	preset    *policy.Preset
 	approve   policy.Approve
+	strict    bool
+	allowGaps []string
+	memory    *memory  // what the user said before; nil if nothing
 	argv      []string // as the command will get it
 	mounts    []policy.Mount
+	vars      variables
 	verbose   bool
+	// ownOutput says that the user set a limit of output for this run.
+	ownOutput bool
+	// consents are the answers that this run rests on, for the record.
+	consents []*audit.Grant
 }
 
 // policyFlags are the flags of run, explain and profile that decide rights.
 func policyFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(limitFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "skill", Usage: "`DIR` of the skill whose manifest decides"},
 		&cli.StringFlag{Name: "manifest", Usage: "manifest `FILE` to use instead of a skill's"},
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR` the run works in (default: top of the git work tree, else the current directory)"},
@@ -45,12 +54,21 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed: `ask`, declared or none"},
 		&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use: standard, paranoid, power-user, ci"},
 		&cli.StringSliceFlag{Name: "mount", Usage: "give a directory a role: `ROLE=DIR:ro|rw`"},
+		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here (see doctor)"},
+		&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel holds every clause"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
-	}
+	}...)
 }
 
-func newJob(c *cli.Context, command []string) (*job, error) {
-	j := &job{argv: command, verbose: c.Bool("verbose")}
+// answers are what the user said since the command line was given.
+type answers struct {
+	accepted []string // keys of confirm entries
+	grants   []policy.Entry
+}
+
+// newJob brings together what has a say.
+func newJob(c *cli.Context, command []string, more answers) (*job, error) {
+	j := &job{argv: command}
 	// An empty value is a variable that the caller forgot to set, and not the
 	// same as no flag.
 	for _, name := range [...]string{"skill", "manifest", "workspace", "approve", "preset"} {
@@ -63,73 +81,133 @@ func newJob(c *cli.Context, command []string) (*job, error) {
 		return nil, fmt.Errorf("current directory: %w", err)
 	}
 	j.host = thisHost()
-	var docs []*policy.Document
-	tier := policy.Approved // without a skill, the user's own word
+	if j.vars, err = readVariables(j.host); err != nil {
+		return nil, err
+	}
+	j.verbose = c.Bool("verbose") || j.vars.verbose
+	in := policy.Input{Tier: policy.Approved} // without a skill, the user's own word
+	skillDir := ""
 	if dir := c.String("skill"); dir != "" {
 		if j.skill, err = loadSkill(dir); err != nil {
 			return nil, err
 		}
-		docs = j.skill.documents
+		skillDir = j.skill.Dir
+		in.Documents = j.skill.documents
 		j.findings = append(j.findings, j.skill.findings...)
 	}
 	if file := c.String("manifest"); file != "" {
 		if j.skill != nil {
 			return nil, usage(errors.New("--manifest and --skill: take one"))
 		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("manifest: %w", err)
-		}
-		d, err := policy.ParseManifest(file, data)
+		d, err := readManifest(file)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, d)
+		in.Documents = append(in.Documents, d)
 	}
 	if j.workspace, err = findWorkspace(j.host, j.cwd, c.String("workspace")); err != nil {
 		return nil, err
 	}
 	if j.skill != nil {
-		j.skill.trust(j.host.Home, j.workspace, j.cwd)
-		tier = j.skill.tier
+		if err := j.recall(); err != nil {
+			return nil, err
+		}
+		in.Tier = j.skill.tier
 	}
-	preset := c.String("preset")
-	if preset == "" {
-		preset = "standard"
+	config, err := loadConfiguration(j.host, j.workspace, skillDir)
+	if err != nil {
+		return nil, err
 	}
-	if j.preset, err = policy.FindPreset(preset); err != nil {
-		return nil, usage(err)
+	if err := j.settings(c, config, &in); err != nil {
+		return nil, err
 	}
-	j.approve = j.preset.Approve
-	if v := c.String("approve"); v != "" {
-		if j.approve, err = policy.ParseApprove(v); err != nil {
-			return nil, usage(err)
+	in.Grants = append(in.Grants, more.grants...)
+	in.Accepted = more.accepted
+	if m := j.memory; m.holds() {
+		in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
+		for _, g := range m.record.Grants {
+			e, err := policy.ParseGrant(g, "approval")
+			if err != nil {
+				return nil, err
+			}
+			in.Grants = append(in.Grants, e)
 		}
 	}
-	var grants []policy.Entry
-	for _, g := range c.StringSlice("grant") {
-		e, err := policy.ParseGrant(g, "--grant")
-		if err != nil {
-			return nil, usage(err)
-		}
-		grants = append(grants, e)
-	}
-	for _, m := range c.StringSlice("mount") {
-		mount, err := parseMount(m)
-		if err != nil {
-			return nil, usage(err)
-		}
-		j.mounts = append(j.mounts, mount)
-	}
-	set, findings, err := policy.Compose(policy.Input{
-		Documents: docs, Tier: tier, Preset: j.preset, Grants: grants, Approve: j.approve,
-	})
+	set, findings, err := policy.Compose(in)
 	if err != nil {
 		return nil, err
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
 	j.argv = j.skillScript(command)
 	return j, nil
+}
+
+// settings takes each setting from the strongest that names it: flags, the
+// user's configuration, the system's, the preset. Variables narrow the result.
+func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) (err error) {
+	preset := c.String("preset")
+	if preset == "" {
+		preset = config.preset()
+	}
+	if j.preset, err = policy.FindPreset(preset); err != nil {
+		return usage(err)
+	}
+	j.approve = config.approve(j.preset)
+	if v := c.String("approve"); v != "" {
+		if j.approve, err = policy.ParseApprove(v); err != nil {
+			return usage(err)
+		}
+	}
+	if j.vars.noApprove {
+		j.approve = policy.ApproveNone
+	}
+	j.strict = c.Bool("strict") || j.vars.strict || config.strict(j.preset)
+	j.allowGaps = append(append(c.StringSlice("allow-gap"), config.allowGaps()...), j.preset.GapNames()...)
+	for _, g := range c.StringSlice("grant") {
+		e, err := policy.ParseGrant(g, "--grant")
+		if err != nil {
+			return usage(err)
+		}
+		in.Grants = append(in.Grants, e)
+	}
+	in.Grants = append(in.Grants, config.grants(j.skill)...)
+	for _, m := range c.StringSlice("mount") {
+		mount, err := parseMount(m)
+		if err != nil {
+			return usage(err)
+		}
+		j.mounts = append(j.mounts, mount)
+	}
+	limits, err := flagLimits(c)
+	if err != nil {
+		return err
+	}
+	j.ownOutput = limits.Output != 0
+	in.Preset, in.Approve = j.preset, j.approve
+	in.Limits = limits.Else(config.limits())
+	in.Ceilings, in.Narrowings, in.Floors = config.ceilings, config.narrowings, config.floors()
+	if j.vars.narrowing != nil {
+		in.Narrowings = append(in.Narrowings, j.vars.narrowing)
+	}
+	return nil
+}
+
+// readManifest reads the file of --manifest. That flag is the user's word, so
+// the file may lie anywhere.
+func readManifest(file string) (*policy.Document, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	return policy.ParseManifest(file, data)
+}
+
+// undeclared says what a run without a manifest gets.
+func (j *job) undeclared() string {
+	if j.skill != nil && j.skill.tier <= policy.Untrusted {
+		return "no manifest, and the skill is not an approved one (" + j.skill.why + "): it may read the workspace and run programs, and writing is asked; no network, no secrets"
+	}
+	return "no manifest: the run may read and write the workspace and run programs; no network, no secrets"
 }
 
 // profile lowers the job's rights to a Profile for this machine.

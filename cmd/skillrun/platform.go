@@ -134,7 +134,7 @@ func platformProfile(c *cli.Context, j *job, names []string) error {
 	}
 	var failed error
 	for _, name := range names {
-		for _, g := range receipts[name].Gaps(j.preset.Strict, nil) {
+		for _, g := range receipts[name].Gaps(j.strict, j.allowGaps) {
 			say("gap on %s: %s is %s (%s)", name, g.Name, g.Strength, g.Note)
 			failed = exitError{exitRefused}
 		}

@@ -21,7 +21,7 @@ func profileCommand(in *invocation) *cli.Command {
 			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
 		),
 		Action: func(c *cli.Context) error {
-			j, err := newJob(c, in.command)
+			j, err := newJob(c, in.command, answers{})
 			if err != nil {
 				return err
 			}

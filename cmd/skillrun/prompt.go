@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,31 +15,65 @@ import (
 
 // consent asks the user about every confirm entry at once, on the terminal and
 // never on the command's stdin. Without a terminal it refuses and says which
-// flag answers.
+// flag answers. What was answered for this version of the skill is not asked
+// again.
 func (j *job) consent() error {
-	pending := j.set.Pending()
+	if j.approve == policy.ApproveDeclared {
+		var declared []policy.Entry
+		for _, e := range j.set.Entries() {
+			if e.Source == "--approve declared" {
+				declared = append(declared, e)
+			}
+		}
+		j.consented("--approve", "once", declared)
+	}
+	pending := j.pending()
 	if j.approve != policy.ApproveAsk || len(pending) == 0 {
 		return nil
 	}
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	tty, err := openTerminal()
 	if err != nil {
-		keys := make([]string, len(pending))
+		names := make([]string, len(pending))
 		for i, q := range pending {
-			keys[i] = q.Key
+			names[i] = q.Key
 		}
-		return withHint{
-			fmt.Errorf("the manifest asks for %d rights to be confirmed and there is no terminal: %s", len(pending), strings.Join(keys, ", ")),
-			"--approve declared accepts them for this run, --approve none runs without them",
+		err := fmt.Errorf("the manifest asks for %d rights to be confirmed and there is no terminal: %s", len(pending), strings.Join(names, ", "))
+		if j.memory != nil && !j.memory.holds() {
+			err = fmt.Errorf("%w; %w", j.memory.stale, err)
 		}
+		return withHint{err, "--approve declared accepts them for this run, --approve none runs without them"}
 	}
 	defer tty.Close()
-	accepted, err := ask(tty, j.name(), pending)
+	a, err := ask(tty, j.name(), j.changes(), pending, j.skill != nil)
 	if err != nil {
 		return err
 	}
-	j.set = j.set.Accept(accepted...)
 	j.host.FS = newSnapshot() // answering may have taken minutes
+	j.set = j.set.Accept(keysOf(a.accepted)...)
+	lasting := "once"
+	if a.always {
+		declined := slices.DeleteFunc(keysOf(pending), func(k string) bool { return slices.Contains(keysOf(a.accepted), k) })
+		if err := j.keep(keysOf(a.accepted), declined, nil); err != nil {
+			return fmt.Errorf("cannot keep the answer: %w", err)
+		}
+		lasting = "version"
+	}
+	entries := make([]policy.Entry, len(a.accepted))
+	for i, q := range a.accepted {
+		entries[i] = q.Entry
+		entries[i].Effect = policy.Allow
+	}
+	j.consented("terminal", lasting, entries)
 	return nil
+}
+
+// pending are the questions that nobody has answered for this version.
+func (j *job) pending() []policy.Question {
+	qs := j.set.Pending()
+	if m := j.memory; m.holds() {
+		qs = slices.DeleteFunc(qs, func(q policy.Question) bool { return slices.Contains(m.record.Declined, q.Key) })
+	}
+	return qs
 }
 
 // name is what the acting skill is called in prompts.
@@ -46,51 +81,89 @@ func (j *job) name() string {
 	if j.skill == nil {
 		return "this command"
 	}
-	return j.skill.Name
+	return j.skill.Name + " (" + j.skill.why + ")"
 }
 
 var errDeclined = errors.New("declined: nothing was run")
 
-// ask shows what is wanted and gives the keys that were accepted.
-func ask(tty *os.File, who string, pending []policy.Question) ([]string, error) {
+// openTerminal opens the terminal of this process. What was typed before the
+// question is no answer to it.
+func openTerminal() (*os.File, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err == nil {
+		forgetInput(tty)
+	}
+	return tty, err
+}
+
+// reply is what the user said to a manifest's questions.
+type reply struct {
+	accepted []policy.Question
+	always   bool // for this version, rather than once
+}
+
+// ask shows what is wanted, the most dangerous first, and takes the answer.
+func ask(tty *os.File, who string, changes []string, pending []policy.Question, versioned bool) (reply, error) {
+	for _, line := range changes {
+		fmt.Fprintf(tty, "skillrun: %s\n", line)
+	}
 	fmt.Fprintf(tty, "skillrun: %s asks for:\n", policy.Escape(who))
 	for i, q := range pending {
 		fmt.Fprintf(tty, "  %d. %-10s %s\n", i+1, q.Level, q.Text)
 	}
+	always, chosen := "", "which, by number, such as 1 3 (none: just return): "
+	if versioned {
+		always = "[a]lways for this version "
+		chosen = "which, by number, such as 1 3, with an a for this version (none: just return): "
+	}
 	in := bufio.NewReader(tty)
 	for {
-		fmt.Fprint(tty, "allow? [o]nce [c]hoose [n]o: ")
-		line, err := in.ReadString('\n')
+		word, err := line(tty, in, "allow? [o]nce "+always+"[c]hoose [n]o: ")
 		if err != nil {
-			return nil, errDeclined
+			return reply{}, err
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "o", "once":
-			return keysOf(pending), nil
-		case "n", "no":
-			return nil, errDeclined
-		case "c", "choose":
-			fmt.Fprint(tty, "which, by number, such as 1 3 (empty: none): ")
-			line, err := in.ReadString('\n')
+		switch {
+		case word == "o" || word == "once":
+			return reply{pending, false}, nil
+		case (word == "a" || word == "always") && versioned:
+			return reply{pending, true}, nil
+		case word == "n" || word == "no":
+			return reply{}, errDeclined
+		case word == "c" || word == "choose":
+			text, err := line(tty, in, chosen)
 			if err != nil {
-				return nil, errDeclined
+				return reply{}, err
 			}
-			if chosen, ok := choose(pending, line); ok {
-				return keysOf(chosen), nil
+			if a, ok := choose(pending, text, versioned); ok {
+				return a, nil
 			}
 		}
 	}
 }
 
-func choose(pending []policy.Question, line string) (chosen []policy.Question, ok bool) {
-	for _, w := range strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' }) {
+// line asks for one line.
+func line(tty *os.File, in *bufio.Reader, question string) (string, error) {
+	fmt.Fprint(tty, question)
+	text, err := in.ReadString('\n')
+	if err != nil {
+		return "", errDeclined
+	}
+	return strings.ToLower(strings.TrimSpace(text)), nil
+}
+
+func choose(pending []policy.Question, text string, versioned bool) (a reply, ok bool) {
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
+		if w == "a" && versioned {
+			a.always = true
+			continue
+		}
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > len(pending) {
-			return nil, false
+			return reply{}, false
 		}
-		chosen = append(chosen, pending[n-1])
+		a.accepted = append(a.accepted, pending[n-1])
 	}
-	return chosen, true
+	return a, true
 }
 
 func keysOf(qs []policy.Question) []string {

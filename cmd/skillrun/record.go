@@ -31,6 +31,23 @@ func stateDir(h *profiles.Host) (string, error) {
 	return filepath.Join(dir, "skillrun"), nil
 }
 
+// stateDir is the directory of the job's state. A run or its skill must not be
+// able to change it.
+func (j *job) stateDir() (string, error) {
+	dir, err := stateDir(j.host)
+	if err != nil {
+		return "", err
+	}
+	trees := []string{j.workspace}
+	if j.skill != nil {
+		trees = append(trees, j.skill.Dir)
+	}
+	if tree := enclosing(j.host, dir, trees...); tree != "" {
+		return "", fmt.Errorf("state directory %s lies inside %s, which the run or its skill could change", quote(dir), quote(tree))
+	}
+	return dir, nil
+}
+
 // recorder tells of a run: to the audit log, to the report, to the terminal.
 type recorder struct {
 	log     *audit.Log
@@ -69,27 +86,22 @@ const (
 )
 
 func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*recorder, error) {
-	dir, err := stateDir(j.host)
+	dir, err := j.stateDir()
 	if err != nil {
 		return nil, err
 	}
-	for _, tree := range [...]string{j.workspace, p.Skill} {
-		if tree != "" && (dir == tree || strings.HasPrefix(dir, tree+"/")) {
-			return nil, fmt.Errorf("state directory %s lies inside %s, which the run or its skill could change", quote(dir), quote(tree))
-		}
-	}
-	log, err := audit.Open(dir, audit.Options{})
+	log, err := audit.Open(dir, audit.Options{Secrets: secrets(j.host, p)})
 	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, err
 	}
 	cache, err := audit.OpenDigests(dir)
 	if err != nil {
 		log.Close()
-		return nil, fmt.Errorf("digest cache: %w", err)
+		return nil, err
 	}
 	r := &recorder{
 		cache: cache, log: log, job: j, profile: p, path: path,
-		report: c.String("report"), show: c.Bool("denials") || isTerminal(os.Stderr), session: c.String("session"),
+		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
 	r.interpreter, r.script = j.programs(path)
@@ -123,25 +135,56 @@ func (r *recorder) started(s sandbox.Started) error {
 		PID:       os.Getpid(),
 		UID:       os.Geteuid(),
 	}
-	if sk := r.job.skill; sk != nil {
-		start.Skill = audit.Skill{Name: sk.Name, Version: sk.Version, Dir: sk.Dir, Tier: sk.tier.String(), Tree: r.warm.tree, Manifest: audit.Digest(sk.Manifest)}
-	}
-	for _, e := range r.job.set.Entries() {
-		start.Capabilities = append(start.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()})
-	}
-	for _, e := range r.job.set.Grants() {
-		start.Capabilities = append(start.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()})
+	start.Skill = r.skill()
+	for _, e := range append(r.job.set.Entries(), r.job.set.Grants()...) {
+		start.Capabilities = append(start.Capabilities, capabilityOf(&e))
 	}
 	for _, c := range s.Receipt {
 		start.Receipt = append(start.Receipt, audit.Clause{Name: c.Name, Must: c.Must, Strength: c.Strength.String(), Mechanism: c.Mechanism, Note: c.Note})
 	}
-	for _, g := range s.Receipt.Gaps(false, nil) {
+	for _, g := range s.Receipt.Gaps(r.job.strict, nil) {
 		start.Gaps = append(start.Gaps, g.Name)
 	}
 	start.Interpreter = audit.File{Path: r.interpreter, SHA256: r.warm.interpreter}
 	start.Script = audit.File{Path: r.script, SHA256: r.warm.script}
-	_, err := r.log.Append(start)
+	entries := []audit.Entry{start}
+	for _, g := range r.job.consents {
+		g.Run, g.Session, g.Skill = r.id, r.session, start.Skill
+		entries = append(entries, g)
+	}
+	_, err := r.log.Append(entries...)
 	return err
+}
+
+// skill is what the record says of the acting skill.
+func (r *recorder) skill() audit.Skill {
+	sk := r.job.skill
+	if sk == nil {
+		// With --manifest there is a name and no directory.
+		return audit.Skill{Name: r.job.set.Skill.Name, Version: r.job.set.Skill.Version}
+	}
+	return audit.Skill{Name: sk.Name, Version: sk.Version, Dir: sk.Dir, Tier: sk.tier.String(), Tree: r.warm.tree, Manifest: audit.Digest(sk.Manifest)}
+}
+
+// secrets are the values that the record must not hold: those of the variables
+// and files that the profile passes as secrets.
+func secrets(h *profiles.Host, p *profiles.Profile) *audit.Redactor {
+	var values []string
+	for _, secret := range p.Redact {
+		if v := h.Env[secret.Env]; v != "" {
+			values = append(values, v)
+		} else if b, err := os.ReadFile(secret.Path); secret.Path != "" && err == nil {
+			values = append(values, string(b))
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	r, short := audit.NewRedactor(values)
+	if short > 0 {
+		say("%d secrets are shorter than %d bytes and stand in the record as they are", short, audit.MinSecret)
+	}
+	return r
 }
 
 // warmDigests are those that need no reading of files.
@@ -165,7 +208,9 @@ func (r *recorder) lookUp() {
 		return sum
 	}
 	r.warm.interpreter, r.warm.script = file(r.interpreter), file(r.script)
-	if sk := r.job.skill; sk != nil {
+	if sk := r.job.skill; sk != nil && sk.tree != [32]byte{} {
+		r.warm.tree = sk.tree
+	} else if sk != nil {
 		sum, ok, err := skill.Cached(sk.Dir, r.cache, time.Now())
 		if ok && err == nil {
 			r.warm.tree = sum

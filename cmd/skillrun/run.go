@@ -22,14 +22,11 @@ func runCommand(in *invocation) *cli.Command {
 		Usage:     "run a command under a skill's rights (the default)",
 		UsageText: "skillrun [run] --skill DIR [flags] -- COMMAND [ARG...]",
 		Flags: append(policyFlags(),
-			&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here (see doctor)"},
-			&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel holds every clause"},
 			&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
 			&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
 			&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
 			&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
 			&cli.StringFlag{Name: "capture", Usage: "record SHA-256 and size of the standard streams; `full` for their text, too"},
-			&cli.DurationFlag{Name: "timeout", Usage: "end the run after `DURATION`, such as 90s"},
 			&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
 		),
 		Action: func(c *cli.Context) error { return run(c, in) },
@@ -43,12 +40,15 @@ func run(c *cli.Context, in *invocation) error {
 	if !in.dashes || len(in.command) == 0 {
 		return usage(errors.New("no command: put it after \"--\""))
 	}
-	j, err := newJob(c, in.command)
+	j, err := newJob(c, in.command, answers{})
 	if err != nil {
 		return err
 	}
 	for _, f := range j.findings {
 		say("%s", f)
+	}
+	if !j.set.Declared && (j.skill != nil || j.verbose) {
+		say("%s", j.undeclared())
 	}
 	if err := j.consent(); err != nil {
 		return err
@@ -57,9 +57,6 @@ func run(c *cli.Context, in *invocation) error {
 	profile, err := j.profile()
 	if err != nil {
 		return err
-	}
-	if t := c.Duration("timeout"); t > 0 && (profile.Limits.Wall == 0 || t < profile.Limits.Wall) {
-		profile.Limits.Wall = t
 	}
 	word := j.argv[0]
 	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
@@ -94,9 +91,9 @@ func run(c *cli.Context, in *invocation) error {
 		Files:   j.host.FS,
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Namespaces: mode,
-		Observe:    c.Bool("denials") || c.String("report") != "",
-		Strict:     c.Bool("strict") || j.preset.Strict,
-		AllowGaps:  c.StringSlice("allow-gap"),
+		Observe:    rec.show || c.String("report") != "",
+		Strict:     j.strict,
+		AllowGaps:  j.allowGaps,
 		Started:    rec.started,
 		Refused:    rec.refused,
 		Signals:    signals(),
@@ -114,7 +111,7 @@ func run(c *cli.Context, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("receipt") {
+	if c.Bool("receipt") || j.vars.receipt {
 		printReceipt(result.Receipt)
 	}
 	if result.Status.Signaled() && !result.TimedOut {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/user"
+	"strconv"
 	"time"
 
 	"skillrun/audit"
@@ -14,7 +16,8 @@ import (
 type loadedSkill struct {
 	*skill.Skill
 	tier      policy.Tier
-	why       string // of the tier
+	why       string   // of the tier
+	tree      [32]byte // digest of all its files; zero while nobody needed it
 	documents []*policy.Document
 	findings  []policy.Finding
 }
@@ -27,12 +30,29 @@ func loadSkill(dir string) (*loadedSkill, error) {
 	l := &loadedSkill{Skill: s}
 	l.documents, err = s.Documents()
 	l.findings = s.Findings
+	if len(l.documents) > 0 {
+		// The strongest manifest says what the skill is called.
+		if m := l.documents[0].Skill; m.Name != "" {
+			l.Name = m.Name
+			if m.Version != "" {
+				l.Version = m.Version
+			}
+		}
+	}
 	return l, err
 }
 
-// trust settles the tier from where the skill lies, never from its words.
-func (l *loadedSkill) trust(home, workspace, cwd string) {
-	l.tier, l.why = skill.Places{Home: home, Project: workspace, Current: cwd}.Trust(l.Dir, nil)
+// places are the directories that say how far a skill is trusted. The home
+// directory is the account's: a project can set HOME.
+func (j *job) places() skill.Places {
+	home := j.host.Home
+	if u, err := user.LookupId(strconv.Itoa(j.host.UID)); err == nil {
+		home = u.HomeDir
+	}
+	if resolved, err := j.host.Resolve(home); err == nil {
+		home = resolved
+	}
+	return skill.Places{Home: home, Project: j.workspace, Current: j.cwd}
 }
 
 // digesting computes what was not cached while the command runs.

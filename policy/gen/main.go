@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"reflect"
+	"strings"
 
 	"skillrun/policy"
 )
@@ -45,7 +46,7 @@ func write(b *bytes.Buffer, v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		if depth > 0 {
-			b.WriteString(v.Type().String())
+			b.WriteString(strings.TrimPrefix(v.Type().String(), "policy."))
 		}
 		b.WriteString("{\n")
 		for i := range v.NumField() {
@@ -57,6 +58,15 @@ func write(b *bytes.Buffer, v reflect.Value, depth int) {
 		}
 		b.WriteString("}")
 	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Struct {
+			b.WriteString("[]" + strings.TrimPrefix(v.Type().Elem().String(), "policy.") + "{\n")
+			for i := range v.Len() {
+				write(b, v.Index(i), 0)
+				b.WriteString(",\n")
+			}
+			b.WriteString("}")
+			return
+		}
 		fmt.Fprintf(b, "%#v", v.Interface())
 	case reflect.String:
 		fmt.Fprintf(b, "%q", v.String())

@@ -40,6 +40,11 @@ type Approval struct {
 	Allowed []Permission `json:"allowed,omitempty"`
 	// Hosts are those that the skill's files named when it was approved.
 	Hosts []string `json:"hosts,omitempty"`
+	// Grants are what the user allowed beyond the manifest, as --grant takes it.
+	Grants []string `json:"grants,omitempty"`
+	// Declined are the keys of entries that the user was asked about and did
+	// not accept: they are not asked again for this version.
+	Declined []string `json:"declined,omitempty"`
 	// Promoted makes the skill an approved one wherever it lies.
 	Promoted bool      `json:"promoted,omitempty"`
 	By       string    `json:"by"` // user name

@@ -136,7 +136,7 @@ func (s *Skill) path(name string) string { return filepath.Join(s.Given, name) }
 func (s *Skill) Documents() ([]*policy.Document, error) {
 	var docs []*policy.Document
 	for _, f := range s.Files {
-		if slices.Contains(headerNames[:], f.Name) {
+		if slices.Contains(headerNames[:], f.Name) || policy.Unrelated(policy.File{Name: f.Name, Data: f.Data}) {
 			continue
 		}
 		d, err := policy.ParseManifest(s.path(f.Name), f.Data)

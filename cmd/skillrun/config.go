@@ -1,0 +1,238 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"skillrun/audit/private"
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// systemConfig is the directory of the machine's configuration; packagers set
+// it with -X main.systemConfig=DIR.
+var systemConfig = "/etc/skillrun"
+
+// narrowingFile is what a project may say, from the top of the workspace: it
+// has a manifest's form and only narrows.
+const narrowingFile = ".skillrun/policy.toml"
+
+const maxConfig = 1 << 20
+
+// configuration is what files say besides the skill's own.
+type configuration struct {
+	// files are the user's configuration, then the system's in the order of
+	// their names: what is said first counts.
+	files      []*policy.Config
+	system     int // files from this index on are the system's
+	ceilings   []*policy.Document
+	narrowings []*policy.Document
+}
+
+// loadConfiguration reads the configuration files that are there. Any fault in
+// one, or any doubt about who wrote it, is an error: nothing runs.
+func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuration, error) {
+	c := &configuration{}
+	dir := h.Env["XDG_CONFIG_HOME"]
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(h.Home, ".config")
+	}
+	if filepath.IsAbs(dir) {
+		if err := c.add(h, filepath.Join(dir, "skillrun", "config.toml"), true, workspace, skill); err != nil {
+			return nil, err
+		}
+	}
+	c.system = len(c.files)
+	entries, err := os.ReadDir(systemConfig)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("system configuration: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".toml") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if err := c.add(h, filepath.Join(systemConfig, e.Name()), false, workspace, skill); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.narrow(workspace)
+}
+
+// add reads one configuration file, if it is there, and the ceilings it names.
+func (c *configuration) add(h *profiles.Host, file string, user bool, workspace, skill string) error {
+	data, err := readConfig(h, file, user, workspace, skill)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	one, err := policy.ParseConfig(file, data)
+	if err != nil {
+		return err
+	}
+	c.files = append(c.files, one)
+	for _, t := range one.Ceilings {
+		path := t.Value
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(h.Home, rest)
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(file), path)
+		}
+		data, err := readConfig(h, path, user, workspace, skill)
+		if err != nil {
+			return fmt.Errorf("%s: ceiling: %w", t.Pos, err)
+		}
+		d, err := policy.ParseCeiling(path, data, one.Configured)
+		if err != nil {
+			return err
+		}
+		c.ceilings = append(c.ceilings, d)
+	}
+	return nil
+}
+
+// readConfig reads a file that decides rights: one that neither a project nor a
+// skill can have written.
+func readConfig(h *profiles.Host, file string, user bool, workspace, skill string) ([]byte, error) {
+	data, err := private.ReadTrusted(file, user, maxConfig)
+	if err != nil {
+		return nil, fmt.Errorf("configuration %w", err)
+	}
+	if tree := enclosing(h, file, workspace, skill); tree != "" {
+		return nil, fmt.Errorf("configuration %s lies inside %s, which the run or its skill could change", quote(file), quote(tree))
+	}
+	return data, nil
+}
+
+// enclosing gives the first of the trees that a file or directory lies in, ""
+// if it is in none.
+func enclosing(h *profiles.Host, path string, trees ...string) string {
+	if resolved, err := h.ResolvePrefix(path); err == nil {
+		path = resolved
+	}
+	for _, tree := range trees {
+		if tree != "" && (path == tree || strings.HasPrefix(path, tree+"/")) {
+			return tree
+		}
+	}
+	return ""
+}
+
+// narrow reads what the project says. Whoever wrote it, it can only narrow; a
+// file that cannot be read might have.
+func (c *configuration) narrow(workspace string) error {
+	file := filepath.Join(workspace, narrowingFile)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("workspace policy: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
+		return fmt.Errorf("workspace policy %s: not a regular file of at most %d bytes", quote(file), maxConfig)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return fmt.Errorf("workspace policy: %w", err)
+	}
+	d, err := policy.ParseManifest(file, data)
+	if err != nil {
+		return err
+	}
+	if len(d.Environment)+len(d.Toolchains) > 0 {
+		return fmt.Errorf("%s: a workspace policy only narrows: it has no environment or toolchains", quote(file))
+	}
+	c.narrowings = append(c.narrowings, d)
+	return nil
+}
+
+// preset is the first that a file names.
+func (c *configuration) preset() string {
+	for _, f := range c.files {
+		if f.Preset != "" {
+			return f.Preset
+		}
+	}
+	return "standard"
+}
+
+// approve is the first that a file names, else the preset's.
+func (c *configuration) approve(preset *policy.Preset) policy.Approve {
+	for _, f := range c.files {
+		if f.HasApprove {
+			return f.Approve
+		}
+	}
+	return preset.Approve
+}
+
+// strict is the first that a file names, else the preset's; what the system
+// makes strict stays so.
+func (c *configuration) strict(preset *policy.Preset) bool {
+	for _, f := range c.files[c.system:] {
+		if f.Strict == policy.Yes {
+			return true
+		}
+	}
+	for _, f := range c.files {
+		if f.Strict != policy.Unset {
+			return f.Strict == policy.Yes
+		}
+	}
+	return preset.Strict
+}
+
+func (c *configuration) allowGaps() (gaps []string) {
+	for _, f := range c.files {
+		gaps = append(gaps, f.AllowGaps...)
+	}
+	return gaps
+}
+
+// grants are those for every run and those for this skill: by its directory,
+// or by the directory's name where the user installed it. What a skill calls
+// itself has no part in it.
+func (c *configuration) grants(skill *loadedSkill) (grants []policy.Entry) {
+	for _, f := range c.files {
+		grants = append(grants, f.Grants...)
+		for _, s := range f.Skills {
+			if skill != nil && (s.Name == skill.Dir || s.Name == filepath.Base(skill.Dir) && skill.tier >= policy.Approved) {
+				grants = append(grants, s.Grants...)
+			}
+		}
+	}
+	return grants
+}
+
+// limits are the user's. The system's are floors: nothing raises them.
+func (c *configuration) limits() (l policy.Limits) {
+	for _, f := range c.files[:c.system] {
+		l = f.Limits
+	}
+	return l
+}
+
+// floors are what all files deny, and the system's limits.
+func (c *configuration) floors() (floors []*policy.Document) {
+	for i, f := range c.files {
+		d := policy.Document{File: f.File, Form: policy.TOML}
+		if f.Floors != nil {
+			d = *f.Floors
+		}
+		if i >= c.system {
+			d.Limits = f.Limits
+		}
+		floors = append(floors, &d)
+	}
+	return slices.Clip(floors)
+}

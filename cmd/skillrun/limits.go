@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/policy"
+)
+
+// limitFlags are flags for the limits of a run. They are strings, so that one
+// reader judges flags, files and variables alike.
+func limitFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "timeout", Usage: "end the run after `DURATION`, such as 90s"},
+		&cli.StringFlag{Name: "memory", Usage: "most memory of the run, as a `SIZE` such as 2GiB"},
+		&cli.StringFlag{Name: "cpu", Usage: "most CPU time, as a `DURATION`"},
+		&cli.StringFlag{Name: "processes", Usage: "most processes and threads at a time, as a `NUMBER`"},
+		&cli.StringFlag{Name: "open-files", Usage: "most open files of a process, as a `NUMBER`"},
+		&cli.StringFlag{Name: "file-size", Usage: "largest file it may write, as a `SIZE`"},
+		&cli.StringFlag{Name: "output-limit", Usage: "most bytes on stdout and stderr together, as a `SIZE`; both then go through pipes"},
+	}
+}
+
+// parseLimits reads limits by the names of their flags; get gives "" for one
+// that is not set.
+func parseLimits(get func(flag string) (text, called string)) (l policy.Limits, err error) {
+	for _, f := range [...]struct {
+		name string
+		read func(string) (int64, string)
+		to   func(int64)
+	}{
+		{"timeout", parseTime, func(n int64) { l.Wall = time.Duration(n) }},
+		{"memory", policy.ParseSize, func(n int64) { l.Memory = n }},
+		{"cpu", parseTime, func(n int64) { l.CPU = time.Duration(n) }},
+		{"processes", parseCount, func(n int64) { l.Processes = n }},
+		{"open-files", parseCount, func(n int64) { l.OpenFiles = n }},
+		{"file-size", policy.ParseSize, func(n int64) { l.FileSize = n }},
+		{"output-limit", policy.ParseSize, func(n int64) { l.Output = n }},
+	} {
+		text, called := get(f.name)
+		if called == "" {
+			continue
+		}
+		n, fault := f.read(text)
+		if fault != "" {
+			return l, usage(fmt.Errorf("%s: %s", called, fault))
+		}
+		f.to(n)
+	}
+	return l, nil
+}
+
+func parseTime(s string) (int64, string) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, quote(s) + " is not a time like 90s, 10m or 1h30m"
+	case d <= 0:
+		return 0, quote(s) + " is not positive"
+	}
+	return int64(d), ""
+}
+
+func parseCount(s string) (int64, string) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil:
+		return 0, quote(s) + " is not a number"
+	case n <= 0:
+		return 0, quote(s) + " is not positive"
+	case n > math.MaxInt32:
+		return 0, quote(s) + " is out of range"
+	}
+	return n, ""
+}
+
+// flagLimits are those of the command line.
+func flagLimits(c *cli.Context) (policy.Limits, error) {
+	return parseLimits(func(flag string) (string, string) {
+		if !c.IsSet(flag) {
+			return "", ""
+		}
+		return c.String(flag), "--" + flag
+	})
+}

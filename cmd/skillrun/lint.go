@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/skill"
+)
+
+func lintCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "lint",
+		Usage:     "say what is wrong or unwise in a skill's manifests; exit 1 if it would not run",
+		UsageText: "skillrun lint DIR",
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usage(errors.New("lint: name one directory"))
+			}
+			return lint(c.Args().First())
+		},
+	}
+}
+
+// lint prints a line for each finding, on stdout. Faults come first.
+func lint(dir string) error {
+	s, err := skill.Open(dir)
+	if err != nil {
+		return err
+	}
+	faults := 0
+	files := make([]policy.File, len(s.Files))
+	for i, f := range s.Files {
+		files[i] = policy.File{Name: f.Name, Data: f.Data}
+		if _, _, _, err := policy.Manifests(files[i : i+1]); err != nil {
+			faults++
+		}
+	}
+	for i, f := range policy.Lint(filepath.Base(s.Dir), files) {
+		word := "note"
+		if i < faults {
+			word = "error"
+		}
+		if f.Pos.File != filepath.Base(s.Dir) || f.Pos.Line > 0 {
+			f.Pos.File = filepath.Join(dir, f.Pos.File)
+		}
+		fmt.Fprintf(os.Stdout, "%s: %s: %s\n", audit.Escape(f.Pos.String()), word, audit.Escape(f.What))
+	}
+	if faults > 0 {
+		return exitError{1}
+	}
+	return nil
+}

@@ -135,7 +135,7 @@ func TestApprovalRefused(t *testing.T) {
 		{"sound", func(*testing.T, string) {}, ""},
 		{"edited", edit(func(s string) string { return strings.Replace(s, "filesystem.read", "filesystem.*", 1) }), "edited"},
 		{"longer scope", edit(func(s string) string { return strings.Replace(s, "a.example", "*", 1) }), "edited"},
-		{"digest edited", edit(func(s string) string { return s[:len(s)-5] + "0" + s[len(s)-4:] + "" }), "edited"},
+		{"digest edited", edit(func(s string) string { return s[:len(s)-5] + string(s[len(s)-5]^1) + s[len(s)-4:] }), "edited"},
 		{"appended", edit(func(s string) string { return s + "\n" }), "edited"},
 		{"cut", edit(func(s string) string { return s[:len(s)/2] }), "edited or cut"},
 		{"cut short", edit(func(s string) string { return s[:20] }), "cut"},

@@ -96,6 +96,10 @@ var presets = [...]Preset{
 				Clause: "limit.memory",
 				Reason: "without a delegated cgroup each process is limited, and the job's container bounds their sum",
 			},
+			{
+				Clause: "limit.others",
+				Reason: "without a delegated cgroup the launcher counts processes and output, and the kernel bounds each process",
+			},
 		},
 		Limits: profiles.Limits{
 			Memory:    17179869184,

@@ -103,7 +103,7 @@ func TestProfileFailOnGap(t *testing.T) {
 	if _, stderr, code := runHere(t, onMac("profile", "--fail-on-gap")...); code != 0 {
 		t.Errorf("without a gap: exit %d: %s", code, stderr)
 	}
-	stdout, stderr, code := runHere(t, onMac("profile", "--fail-on-gap", "--preset", "ci")...)
+	stdout, stderr, code := runHere(t, onMac("profile", "--fail-on-gap", "--strict")...)
 	if code != exitRefused || !strings.Contains(stderr, "gap on darwin: fs.stat") {
 		t.Errorf("strict: exit %d: %s\n%s", code, stderr, stdout)
 	}

@@ -35,7 +35,8 @@ func (o *own) masked() string { return filepath.Join(o.dir, "masked") }
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 
 // newOwn makes a run's own directory below a directory of the user's in one of
-// the roots, short enough for unix socket names in it.
+// the roots, short enough for unix socket names in it. What is to be in it
+// [own.furnish] makes.
 func newOwn() (*own, error) {
 	var errs []error
 	for _, root := range tempRoots {
@@ -89,23 +90,25 @@ func newOwnIn(parent string) (*own, error) {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		o.lock = lock
 	}
-	dirs := []string{o.home()}
-	for _, s := range o.shared() {
-		dirs = append(dirs, s[1])
-	}
-	for _, d := range dirs {
-		if err == nil {
-			err = os.Mkdir(d, 0o700)
-		}
-	}
-	if err == nil {
-		err = os.WriteFile(o.masked(), nil, 0)
-	}
 	if err != nil {
 		o.remove()
 		return nil, err
 	}
 	return o, nil
+}
+
+// furnish makes the directories and files of a run that has just begun.
+func (o *own) furnish() error {
+	dirs := []string{o.home()}
+	for _, s := range o.shared() {
+		dirs = append(dirs, s[1])
+	}
+	for _, d := range dirs {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(o.masked(), nil, 0)
 }
 
 // remove takes everything away. The run is over, so nobody races; RemoveAll

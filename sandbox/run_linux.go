@@ -36,9 +36,15 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer own.remove()
-	if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
-		return Result{}, err
-	}
+	// Only its name matters to the plan, and making directories takes as long.
+	furnished := make(chan error)
+	go func() {
+		err := own.furnish()
+		if err == nil {
+			err = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace)
+		}
+		furnished <- err
+	}()
 	facts := linux.Facts{
 		FS:         spec.Files,
 		Own:        []string{own.home()},
@@ -53,6 +59,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		facts.Private = append(facts.Private, linux.Substitute{From: s[0], To: s[1]})
 	}
 	plan := linux.Compile(spec.Profile, features, facts)
+	if err := <-furnished; err != nil {
+		return Result{}, err
+	}
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
 	}

@@ -142,7 +142,7 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseCmdline, profiles.None, "", "command lines of the user's other processes can be read")
 	}
 	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
-	either(profiles.ClauseShm, ns, "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
+	either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
 	if c.p.Limits.Memory > 0 && f.Cgroup == "" {
 		add(profiles.ClauseMemory, profiles.None, "", "memory is limited per process only: no cgroup is delegated here")
 	} else {

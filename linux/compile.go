@@ -21,6 +21,8 @@ type Facts struct {
 	// Private maps directories that all users share (/tmp) to directories of
 	// the run's own, which stand in for them.
 	Private []Substitute
+	// Dir is the working directory.
+	Dir string
 	// Masked is an empty file without permissions, to put over denied ones.
 	Masked string
 	// Supervise says that the supervisor will mediate what Landlock cannot

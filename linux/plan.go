@@ -1,6 +1,8 @@
 package linux
 
 import (
+	"slices"
+
 	"skillrun/profiles"
 )
 
@@ -27,6 +29,11 @@ type Plan struct {
 	Denied []string `json:"denied,omitempty"`
 	// Receipt says how strongly each clause of the profile is held.
 	Receipt profiles.Receipt `json:"receipt"`
+}
+
+// Private says whether the run has a directory of its own in the place of dir.
+func (p *Plan) Private(dir string) bool {
+	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountPrivate && m.Target == dir })
 }
 
 // Ruleset is one Landlock layer. The bit values are the kernel's.

@@ -82,23 +82,37 @@ func (c *compiler) mounts() {
 		}
 	}
 	for _, s := range c.facts.Private {
-		if info, ok := c.lstat(s.From); !ok || !info.IsDir() || c.granted[s.From] != 0 {
-			continue
+		if m, ok := c.private(s); ok {
+			view = append(view, m)
 		}
-		m := Mount{Kind: MountPrivate, Target: s.From, Source: s.To}
-		for p := range c.granted {
-			if inTree(s.From, p) {
-				m.Keep = append(m.Keep, p)
-			}
-		}
-		slices.Sort(m.Keep)
-		m.Keep = slices.CompactFunc(m.Keep, func(top, p string) bool { return inTree(top, p) })
-		view = append(view, m)
 	}
 	// Masks come first, while the empty file that they use can be seen; the
 	// trees that a private directory keeps are cloned with what is mounted in
 	// them.
 	c.plan.Mounts = append(c.plan.Mounts, view...)
+}
+
+// private puts a directory of the run's own in the place of a shared one. What
+// the run may use in there keeps its name, but only if it is the run's own too:
+// Landlock's rules hold for all that lies beneath in the tree of mounts, so a
+// workspace kept inside the run's own /tmp would be granted with it. Then the
+// supervisor redirects names instead.
+func (c *compiler) private(s Substitute) (Mount, bool) {
+	if info, ok := c.lstat(s.From); !ok || !info.IsDir() || inTree(s.From, c.facts.Dir) {
+		return Mount{}, false
+	}
+	m := Mount{Kind: MountPrivate, Target: s.From, Source: s.To}
+	for p := range c.granted {
+		switch {
+		case !inTree(s.From, p):
+		case slices.Contains(c.facts.Own, p):
+			m.Keep = append(m.Keep, p)
+		default:
+			return Mount{}, false
+		}
+	}
+	slices.Sort(m.Keep)
+	return m, true
 }
 
 // mountPoint is where, in the directory that stands in for Target, a kept path

@@ -48,6 +48,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	facts := linux.Facts{
 		FS:         spec.Files,
 		Own:        []string{own.home()},
+		Dir:        spec.Dir,
 		Masked:     own.masked(),
 		Namespaces: features.Namespaces,
 		Supervise:  true,
@@ -133,7 +134,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Capabilities = plan.KeepCapabilities
 	config.Umask = umask()
 	for _, s := range facts.Private {
-		if plan.Namespaces == 0 {
+		if !plan.Private(s.From) {
 			config.Redirects = append(config.Redirects, linux.Redirect{From: s.From, To: s.To})
 		} else {
 			config.Own = append(config.Own, s.From)

@@ -76,7 +76,11 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseNetwork, profiles.None, "", "named hosts need the egress gate")
 		add(profiles.ClauseListen, profiles.None, "", "named hosts need the egress gate")
 	default:
-		either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
+		if c.tellsNetwork() {
+			add(profiles.ClauseNetwork, profiles.Supervised, "supervisor; landlock for TCP", "refusals are being observed; otherwise the filter refuses by itself")
+		} else {
+			either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
+		}
 		if len(c.p.Network.Listen) > 0 {
 			add(profiles.ClauseListen, profiles.None, "", "listening needs the egress gate")
 		} else {

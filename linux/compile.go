@@ -31,8 +31,8 @@ type Facts struct {
 	// Namespaces says that the run gets its own namespaces. It needs
 	// Features.Namespaces.
 	Namespaces bool
-	// Observe adds notification of opens and connects, which are then
-	// continued: for showing denials, never for deciding.
+	// Observe has reading opens go through the supervisor too, so that what is
+	// refused there can be shown. The others always do.
 	Observe bool
 	// Foreign says that the workspace belongs to another user than the one
 	// who runs, so that root without capabilities could not use it.
@@ -376,7 +376,7 @@ func (c *compiler) filter() {
 		return
 	}
 	var f FilterFeatures
-	if c.p.Network.Mode == profiles.NetNone {
+	if c.p.Network.Mode == profiles.NetNone && !c.tellsNetwork() {
 		f |= NoInternet
 	}
 	if !c.p.Process.Create {
@@ -385,19 +385,21 @@ func (c *compiler) filter() {
 	switch {
 	case c.supervise:
 		f |= NotifyNames | NotifyMetadata | NotifySockets
-		if c.opens {
+		if c.opens || c.facts.Observe {
 			f |= NotifyOpens
 		}
 		if c.f.Landlock < 6 {
 			f |= NotifyKill
 		}
-	case c.facts.Observe && c.f.Notify:
-		f |= NoUnix | Observe
 	default:
 		f |= NoUnix
 	}
 	c.plan.Filter = f
 }
+
+// tellsNetwork says that the supervisor refuses internet sockets, so that it can
+// tell of them, rather than the filter, which is silent.
+func (c *compiler) tellsNetwork() bool { return c.supervise && c.facts.Observe }
 
 // capDACOverride lets root without other capabilities use files of another
 // owner; Landlock bounds which.

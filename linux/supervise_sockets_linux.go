@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
 )
 
 // The handlers of calls that make sockets and give them addresses. A unix
@@ -177,6 +179,10 @@ func serveSocket(r *request) {
 			r.refuse(ruling{errno: errAccess, path: "unix datagram socket"})
 			return
 		}
+	} else if r.s.config.Profile.Network.Mode == profiles.NetNone {
+		// The filter refuses it itself unless somebody wants to be told.
+		r.refuse(ruling{errno: errAccess})
+		return
 	} else if r.s.copies.getfd {
 		// What the filter lets pass here it lets pass: nothing is decided,
 		// and the arguments are numbers that cannot change any more.

@@ -16,7 +16,8 @@ const (
 	// Delete removes or renames away what existed when the run started. What
 	// the run made itself it may always remove where it may create.
 	Delete
-	// Execute starts the file as a program.
+	// Execute starts the file as a program. Linux reads what it executes, so
+	// there it takes Read as well.
 	Execute
 )
 

@@ -133,6 +133,8 @@ func (r *Refusal) Word() string {
 		return "connect"
 	case r.Access != 0:
 		return r.Access.Word()
+	case r.What == "socket":
+		return "use of the network"
 	}
 	return r.What
 }
@@ -152,6 +154,8 @@ func (r *Refusal) Target() string {
 // Grant is the --grant that would allow it, "" if none would.
 func (r *Refusal) Grant() string {
 	switch {
+	case r.What == "socket":
+		return "network.client:HOST:PORT"
 	case r.Host != "":
 		return "network.client:" + r.Target()
 	case r.Socket:

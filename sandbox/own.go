@@ -90,6 +90,10 @@ func newOwnIn(parent string) (*own, error) {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		o.lock = lock
 	}
+	if err == nil {
+		// Fails if a sweep took the directory before it was locked.
+		err = os.Mkdir(o.home(), 0o700)
+	}
 	if err != nil {
 		o.remove()
 		return nil, err
@@ -97,14 +101,10 @@ func newOwnIn(parent string) (*own, error) {
 	return o, nil
 }
 
-// furnish makes the directories and files of a run that has just begun.
+// furnish makes the rest of a run's own directories and files.
 func (o *own) furnish() error {
-	dirs := []string{o.home()}
 	for _, s := range o.shared() {
-		dirs = append(dirs, s[1])
-	}
-	for _, d := range dirs {
-		if err := os.Mkdir(d, 0o700); err != nil {
+		if err := os.Mkdir(s[1], 0o700); err != nil {
 			return err
 		}
 	}

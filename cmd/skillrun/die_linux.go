@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"syscall"
 	"unsafe"
 )
@@ -12,4 +13,10 @@ func defaultAction(sig syscall.Signal) {
 	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 	unblocked := uint64(1) << (sig - 1)
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 1, uintptr(unsafe.Pointer(&unblocked)), 0, 8, 0, 0)
+}
+
+// raise sends a signal to this very thread: it has taken effect on return,
+// where one to the process may wait for another thread while we go on to exit.
+func raise(sig syscall.Signal) {
+	syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(sig))
 }

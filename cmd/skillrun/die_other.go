@@ -2,6 +2,11 @@
 
 package main
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 func defaultAction(syscall.Signal) {}
+
+func raise(sig syscall.Signal) { syscall.Kill(os.Getpid(), sig) }

@@ -3,8 +3,8 @@
 package main
 
 import (
-	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 )
 
@@ -14,6 +14,7 @@ import (
 func dieBy(sig syscall.Signal) {
 	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	signal.Reset()
+	runtime.LockOSThread()
 	defaultAction(sig)
-	syscall.Kill(os.Getpid(), sig)
+	raise(sig)
 }

@@ -1,0 +1,409 @@
+package main_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/sandbox/sandboxtest"
+)
+
+// terminal is a pseudo terminal and all that was printed on it.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	slave  *os.File
+
+	mu     sync.Mutex
+	more   *sync.Cond
+	out    bytes.Buffer
+	closed bool
+	seen   int // how much of out was waited for
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty := &terminal{t: t, master: master, slave: slave}
+	tty.more = sync.NewCond(&tty.mu)
+	tty.resize(24, 80)
+	t.Cleanup(func() { master.Close(); slave.Close() })
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			tty.mu.Lock()
+			tty.out.Write(buf[:n])
+			tty.closed = err != nil
+			tty.more.Broadcast()
+			tty.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return tty
+}
+
+func (tty *terminal) resize(rows, columns uint16) {
+	if err := unix.IoctlSetWinsize(int(tty.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		tty.t.Fatal(err)
+	}
+}
+
+// start runs a command as the leader of a session on the terminal.
+func (tty *terminal) start(cmd *exec.Cmd) {
+	tty.t.Helper()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty.slave, tty.slave, tty.slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		tty.t.Fatal(err)
+	}
+	tty.slave.Close() // the end of the last process is the end of the terminal
+	tty.t.Cleanup(func() { cmd.Process.Kill() })
+}
+
+// wait returns when text was printed after what was waited for before.
+func (tty *terminal) wait(text string) {
+	tty.t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() {
+		tty.mu.Lock()
+		tty.closed = true
+		tty.more.Broadcast()
+		tty.mu.Unlock()
+	})
+	defer timer.Stop()
+	tty.mu.Lock()
+	defer tty.mu.Unlock()
+	for {
+		if i := bytes.Index(tty.out.Bytes()[tty.seen:], []byte(text)); i >= 0 {
+			tty.seen += i + len(text)
+			return
+		}
+		if tty.closed {
+			tty.t.Fatalf("%q was not printed: %q", text, tty.out.String())
+		}
+		tty.more.Wait()
+	}
+}
+
+func (tty *terminal) typed(text string) {
+	tty.t.Helper()
+	if _, err := tty.master.WriteString(text); err != nil {
+		tty.t.Fatal(err)
+	}
+}
+
+// rest waits for the end and gives everything that was printed.
+func (tty *terminal) rest() string {
+	tty.mu.Lock()
+	defer tty.mu.Unlock()
+	for !tty.closed {
+		tty.more.Wait()
+	}
+	return tty.out.String()
+}
+
+// ending is how a command ended, as its parent sees it.
+func ending(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "exit 0"
+	case !errors.As(err, &exit):
+		return err.Error()
+	}
+	status := exit.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return fmt.Sprintf("signal %d, core %v", status.Signal(), status.CoreDump())
+	}
+	return fmt.Sprintf("exit %d", status.ExitStatus())
+}
+
+// home gives a directory to work in with an environment of its own, outside
+// the state that skillrun keeps.
+func home(t *testing.T) (dir string, env []string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{"home", "w"} {
+		if err := os.Mkdir(filepath.Join(root, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(root, "w"), []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + root + "/home", "XDG_STATE_HOME=" + root + "/state", "USER=user", "TERM=dumb", "LANG=C",
+	}
+}
+
+// eachWay runs f with a command as it is, and under skillrun in every way that
+// this machine has, and wants the same each time.
+func eachWay(t *testing.T, command []string, f func(t *testing.T, cmd *exec.Cmd) string) {
+	t.Helper()
+	sandboxtest.Require(t, "landlock", "seccomp")
+	run := func(prefix ...string) string {
+		argv := append(prefix, command...)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = home(t)
+		return f(t, cmd)
+	}
+	bare := run()
+	for _, namespaces := range []string{"auto", "off"} {
+		if got := run(program(t), "--namespaces", namespaces, "--"); got != bare {
+			t.Errorf("with namespaces %s: %q, bare: %q", namespaces, got, bare)
+		}
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	const idle = "while :; do sleep 0.05; done"
+	for _, c := range []struct {
+		name, script string
+		act          func(tty *terminal, cmd *exec.Cmd)
+		want         string // of the ending
+	}{
+		{"plain", `printf 'in: '; read x; echo "got $x"; exit 5`, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("in: ")
+			tty.typed("a b\n")
+		}, "exit 5"},
+		{"ctrl-c", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.typed("\x03")
+		}, "signal 2, core false"},
+		{"ctrl-c caught", "trap 'echo caught; exit 3' INT; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.typed("\x03")
+		}, "exit 3"},
+		{"ctrl-c once", "n=0; trap 'n=$((n+1)); echo int $n' INT; trap 'echo total $n; exit 6' TERM; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.typed("\x03")
+			tty.wait("int 1")
+			cmd.Process.Signal(syscall.SIGTERM)
+		}, "exit 6"},
+		{"ctrl-backslash", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.typed("\x1c")
+		}, "signal 3, core false"},
+		{"end of input", "cat; echo $?", func(tty *terminal, cmd *exec.Cmd) {
+			tty.typed("line\n\x04")
+		}, "exit 0"},
+		{"window size", "stty size; trap 'stty size; exit 0' WINCH; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.resize(33, 101)
+		}, "exit 0"},
+		{"modes", "stty -echo; echo ready; read x; stty echo; echo got $x; stty -a | grep -c -w echo", func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			tty.typed("secret\n")
+		}, "exit 0"},
+		{"term", "trap 'echo term; exit 4' TERM; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			cmd.Process.Signal(syscall.SIGTERM)
+		}, "exit 4"},
+		{"term, default", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			cmd.Process.Signal(syscall.SIGTERM)
+		}, "signal 15, core false"},
+		{"hangup of the launcher", "trap 'echo hup; exit 9' HUP; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
+			tty.wait("ready")
+			cmd.Process.Signal(syscall.SIGHUP)
+		}, "exit 9"},
+		{"names", "tty | sed 's/[0-9]*$//'; test -t 0 && test -t 1 && test -t 2 && echo terminal", func(*terminal, *exec.Cmd) {}, "exit 0"},
+		{"dev tty", "echo to the terminal >/dev/tty", func(*terminal, *exec.Cmd) {}, "exit 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachWay(t, []string{"sh", "-c", c.script}, func(t *testing.T, cmd *exec.Cmd) string {
+				tty := newTerminal(t)
+				tty.start(cmd)
+				c.act(tty, cmd)
+				end := ending(cmd.Wait())
+				if end != c.want {
+					t.Errorf("%v: %s, want %s (%q)", cmd.Args, end, c.want, tty.rest())
+				}
+				return end + "\n" + strings.ReplaceAll(tty.rest(), cmd.Dir, "DIR")
+			})
+		})
+	}
+}
+
+// A shell with job control stops and continues what skillrun runs.
+func TestJobControl(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	session := func(launch string) string {
+		t.Logf("launched by %q", launch)
+		dir, env := home(t)
+		for name, text := range map[string]string{
+			"run":  "#!/bin/sh\nexec " + launch + "python3 \"$@\"\n",
+			"job":  "import signal, sys\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nsignal.pause()\n",
+			"idle": "import time\nprint('ready', flush=True)\ntime.sleep(60)\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
+		cmd.Dir, cmd.Env = dir, append(env, "PS1=prompt> ")
+		tty := newTerminal(t)
+		tty.start(cmd)
+		for _, step := range [][2]string{
+			{"prompt> ", "./run job\n"},
+			{"ready", "\x1a"},
+			{"Stopped", ""},
+			{"prompt> ", "fg\n"},
+			{"continued", ""},
+			{"prompt> ", "echo status=$?\n"},
+			{"status=1", ""},
+			{"prompt> ", "./run idle\n"},
+			{"ready", "\x1a"},
+			{"Stopped", ""},
+			{"prompt> ", "bg\n"},
+			{"prompt> ", "kill %1; wait %1; echo status=$?\n"},
+			{"status=143", ""},
+			{"prompt> ", "exit\n"},
+		} {
+			tty.wait(step[0])
+			if step[1] != "" {
+				tty.typed(step[1])
+			}
+		}
+		cmd.Wait()
+		return tty.rest()
+	}
+	bare := session("")
+	for _, namespaces := range []string{"auto", "off"} {
+		if got := session(program(t) + " --namespaces " + namespaces + " -- "); got != bare {
+			t.Errorf("with namespaces %s:\n%q\nbare:\n%q", namespaces, got, bare)
+		}
+	}
+}
+
+// How a command ends is how skillrun ends, without a terminal, too.
+func TestEnding(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"exit", "echo out; echo err >&2; exit 42", "exit 42"},
+		{"hup", "kill -HUP $$", "signal 1, core false"},
+		{"term", "kill -TERM $$", "signal 15, core false"},
+		{"kill", "kill -KILL $$", "signal 9, core false"},
+		{"segv", "ulimit -c 0; kill -SEGV $$", "signal 11, core false"},
+		{"abrt", "ulimit -c 0; kill -ABRT $$", "signal 6, core false"},
+		{"usr1", "kill -USR1 $$", "signal 10, core false"},
+		{"stdin closed", "exec <&-; read x; echo $?", "exit 0"},
+		{"grandchild", "sh -c 'kill -TERM $$'; echo $?", "exit 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachWay(t, []string{"sh", "-c", c.script}, func(t *testing.T, cmd *exec.Cmd) string {
+				var out, errs bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &out, &errs
+				end := ending(cmd.Run())
+				if end != c.want {
+					t.Errorf("%v: %s, want %s", cmd.Args, end, c.want)
+				}
+				said := ""
+				for line := range strings.Lines(errs.String()) {
+					if !strings.HasPrefix(line, "skillrun: hint: ") {
+						said += line
+					}
+				}
+				return end + "\n" + out.String() + said
+			})
+		})
+	}
+	t.Run("pipe", func(t *testing.T) {
+		eachWay(t, []string{"yes"}, func(t *testing.T, cmd *exec.Cmd) string {
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			first := make([]byte, 2)
+			out.Read(first)
+			out.Close()
+			return string(first) + ending(cmd.Wait())
+		})
+	})
+	t.Run("stdin closed by the caller", func(t *testing.T) {
+		eachWay(t, []string{"sh", "-c", "read x; echo $?"}, func(t *testing.T, cmd *exec.Cmd) string {
+			shell := exec.Command("sh", append([]string{"-c", `exec "$@" 2>&1 <&-`, "sh"}, cmd.Args...)...)
+			shell.Dir, shell.Env = cmd.Dir, cmd.Env
+			out, err := shell.Output()
+			return string(out) + ending(err)
+		})
+	})
+}
+
+// Arguments and environment arrive byte for byte.
+func TestArguments(t *testing.T) {
+	words := []string{"", " ", "a b", "--", "--skill", "-v", "\xff\xfe", "'\"\\$`", "*", "\x01\t\n", "é", strings.Repeat("long", 20000)}
+	eachWay(t, append([]string{"sh", "-c", `printf '%s\0' "$@"`, "sh"}, words...), func(t *testing.T, cmd *exec.Cmd) string {
+		out, err := cmd.Output()
+		if want := strings.Join(words, "\x00") + "\x00"; string(out) != want {
+			t.Errorf("got %.200q, want %.200q", out, want)
+		}
+		return ending(err)
+	})
+	t.Run("environment", func(t *testing.T) {
+		eachWay(t, []string{"sh", "-c", "env | grep -c '^LC_V[0-9]*=value [0-9]*$'"}, func(t *testing.T, cmd *exec.Cmd) string {
+			for i := range 1000 {
+				cmd.Env = append(cmd.Env, fmt.Sprintf("LC_V%d=value %d", i, i))
+			}
+			out, err := cmd.Output()
+			if string(out) != "1000\n" {
+				t.Errorf("%v: %s of 1000 variables", cmd.Args, out)
+			}
+			return ending(err)
+		})
+	})
+}
+
+// As the first process of a container, where no signal can end us: the code is
+// then the one that shells use.
+func TestFirstProcess(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "namespaces")
+	for _, c := range []struct{ script, want string }{
+		{"exit 3", "exit 3"},
+		{"kill -TERM $$", "exit 143"},
+		{"kill -KILL $$", "exit 137"},
+		{"(sleep 60 &) ; exit 4", "exit 4"},
+	} {
+		dir, env := home(t)
+		cmd := exec.Command("sh", "-c", `mount -t proc proc /proc && exec "$@"`, "sh", program(t), "--", "sh", "-c", c.script)
+		cmd.Dir, cmd.Env = dir, env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER}
+		id := func(n int) []syscall.SysProcIDMap {
+			return []syscall.SysProcIDMap{{ContainerID: n, HostID: n, Size: 1}}
+		}
+		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = id(os.Getuid()), id(os.Getgid())
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+		out, err := cmd.CombinedOutput()
+		if got := ending(err); got != c.want {
+			t.Errorf("%s: %s, want %s: %s", c.script, got, c.want, out)
+		}
+	}
+}

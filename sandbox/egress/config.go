@@ -61,6 +61,10 @@ type Gate struct {
 
 	spares spares
 
+	ctx  context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup // what will still report
+
 	mu     sync.Mutex
 	closed bool
 	open   map[io.Closer]struct{}
@@ -98,7 +102,10 @@ func New(cfg Config) (*Gate, error) {
 		cfg.IdleTimeout = time.Hour
 	}
 	policy := NewPolicy(cfg.Network)
+	ctx, end := context.WithCancel(context.Background())
 	return &Gate{
+		ctx:       ctx,
+		end:       end,
 		cfg:       cfg,
 		policy:    policy,
 		hosts:     fileNames(policy, cfg.System.Hosts),
@@ -141,9 +148,10 @@ func (g *Gate) Live() int64 { return g.live.Load() }
 // repetitions, and names beyond the first thousand.
 func (g *Gate) Unreported() int64 { return g.silent.Load() }
 
-// Close ends all connections and makes the Serve methods return. Verdicts of
-// what it ends are still reported, by the goroutines concerned.
+// Close ends all connections and makes the Serve methods return. When it
+// returns, the verdicts of what it has ended are reported.
 func (g *Gate) Close() error {
+	g.end()
 	g.mu.Lock()
 	g.closed = true
 	open := g.open
@@ -152,7 +160,18 @@ func (g *Gate) Close() error {
 	for c := range open {
 		c.Close()
 	}
+	g.work.Wait()
 	return nil
+}
+
+// begin says that work starts for which Close waits, unless all is over.
+func (g *Gate) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.work.Add(1)
+	}
+	return !g.closed
 }
 
 // hold makes Close close c too. It says no, and closes c, if that is over.
@@ -195,7 +214,12 @@ func (g *Gate) accept(ln net.Listener, f func(net.Conn)) error {
 			reset(conn)
 			continue
 		}
+		if !g.begin() {
+			conn.Close()
+			return net.ErrClosed
+		}
 		go func() {
+			defer g.work.Done()
 			defer g.live.Add(-1)
 			if g.hold(conn) {
 				defer g.release(conn)

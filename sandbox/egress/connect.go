@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -68,13 +69,14 @@ func (p *pending) register(local, dst netip.AddrPort) {
 }
 
 // wait gives the destination of the connection from local, once.
-func (p *pending) wait(local netip.AddrPort) (netip.AddrPort, bool) {
+func (p *pending) wait(over context.Context, local netip.AddrPort) (netip.AddrPort, bool) {
 	p.mu.Lock()
 	w := p.slot(local)
 	p.mu.Unlock()
 	select {
 	case <-w.known:
 	case <-time.After(registerWait):
+	case <-over.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +119,7 @@ func (g *Gate) ServeRegistered(ln net.Listener) error {
 	g.door(&g.known.tcp, ln.Addr())
 	return g.accept(ln, func(c net.Conn) {
 		x := g.exchange(c, DoorGate)
-		dst, ok := g.known.wait(addrPort(c.RemoteAddr()))
+		dst, ok := g.known.wait(g.ctx, addrPort(c.RemoteAddr()))
 		if !ok {
 			reset(c)
 			x.v.Reason = NotRegistered

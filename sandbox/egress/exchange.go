@@ -99,7 +99,7 @@ func (x *exchange) admit() Reason {
 
 // dial connects to the first address that answers.
 func (x *exchange) dial(addrs []netip.Addr) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), x.g.cfg.HeadTimeout)
+	ctx, cancel := context.WithTimeout(x.g.ctx, x.g.cfg.HeadTimeout)
 	defer cancel()
 	var err error
 	for i, a := range addrs {

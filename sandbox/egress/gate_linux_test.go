@@ -402,7 +402,7 @@ func TestClose(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection outlived the gate")
 	}
-	if all := settled(t, g, v); len(all) != 1 || all[0].Sent != 1 {
+	if all := v.all(); len(all) != 1 || all[0].Sent != 1 {
 		t.Errorf("%+v", all)
 	}
 	run.in(func() {
@@ -516,9 +516,6 @@ func TestDatagrams(t *testing.T) {
 		}
 	}
 	g.Close()
-	for end := time.Now().Add(2 * time.Second); len(v.all()) < 7 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
 	count := map[egress.Reason]int{}
 	for _, x := range v.all() {
 		count[x.Reason]++
@@ -573,8 +570,8 @@ func TestLater(t *testing.T) {
 			failed++
 		}
 	}
-	if failed != 37 {
-		t.Errorf("%d of 100 ports more than there are sockets for; want 37", failed)
+	if failed != 85 {
+		t.Errorf("%d of 100 ports more than there are sockets for; want 85", failed)
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *spares) Close() error {
 
 // Open makes the gate listen on one more port of the run's namespace, if a
 // rule grants it; a supervisor calls it before it lets a connect to that port
-// go on. It is an error if no rule does, or if 64 ports were opened already:
+// go on. It is an error if no rule does, or if 16 ports were opened already:
 // the run's connect then fails with ECONNREFUSED.
 func (g *Gate) Open(port uint16) error {
 	if !g.policy.carries(port, profiles.TCP) {

@@ -149,8 +149,8 @@ func TestAnyIPPorts(t *testing.T) {
 		{"small range", []profiles.HostRule{rule(profiles.TCP, profiles.PortRange{First: 8000, Last: 8003})}, []uint16{8000, 8001, 8002, 8003}, nil, 0, 0},
 		{"the resolver's port", []profiles.HostRule{rule(profiles.TCP|profiles.UDP, one(53))}, nil, nil, 0, 0},
 		{"datagrams", []profiles.HostRule{rule(profiles.UDP, one(443))}, nil, []uint16{443}, 0, 0},
-		{"wide range", []profiles.HostRule{rule(profiles.TCP, profiles.PortRange{First: 400, Last: 1000})}, []uint16{443, 465, 587, 853, 993, 995}, nil, 1, 64},
-		{"single port beside any", []profiles.HostRule{rule(profiles.TCP, profiles.AnyPort), rule(profiles.TCP, one(12345))}, nil, nil, 1, 64},
+		{"wide range", []profiles.HostRule{rule(profiles.TCP, profiles.PortRange{First: 400, Last: 1000})}, []uint16{443, 587}, nil, 1, 16},
+		{"single port beside any", []profiles.HostRule{rule(profiles.TCP, profiles.AnyPort), rule(profiles.TCP, one(12345))}, nil, nil, 1, 16},
 	} {
 		ns := egress.AnyIP(&profiles.Network{Mode: profiles.NetHosts, Hosts: c.hosts})
 		ports := map[egress.Use][]uint16{}

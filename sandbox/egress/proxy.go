@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -138,7 +137,7 @@ func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
 		return nil, why
 	}
 	x.rule = r
-	addrs, why := x.g.Lookup(context.Background(), t.Name)
+	addrs, why := x.g.Lookup(x.g.ctx, t.Name)
 	if why != Granted {
 		return nil, why
 	}

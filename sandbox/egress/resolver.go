@@ -148,7 +148,7 @@ func (g *Gate) answer(r *response) {
 		}
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookupFor)
+	ctx, cancel := context.WithTimeout(g.ctx, lookupFor)
 	defer cancel()
 	ans, why, err := g.lookup(ctx, name, t)
 	switch {

@@ -16,6 +16,11 @@ func (g *Gate) Serve(ln net.Listener) error {
 
 // Handle carries one connection of the run to dst, and closes it.
 func (g *Gate) Handle(c net.Conn, dst netip.AddrPort) {
+	if !g.begin() {
+		c.Close()
+		return
+	}
+	defer g.work.Done()
 	if !g.hold(c) {
 		return
 	}

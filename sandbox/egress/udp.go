@@ -93,10 +93,15 @@ func (g *Gate) serveUDP(pc net.PacketConn, destination func(peer) (netip.AddrPor
 			if f = g.newFlow(dst, many); f == nil {
 				continue
 			}
+			if !g.begin() {
+				f.x.report()
+				return net.ErrClosed
+			}
 			mu.Lock()
 			flows[key] = f
 			mu.Unlock()
 			go func() {
+				defer g.work.Done()
 				f.answers(d, p)
 				mu.Lock()
 				delete(flows, key)
@@ -131,7 +136,7 @@ func (g *Gate) newFlow(dst netip.AddrPort, many bool) *datagramFlow {
 		x.v.Reason = x.admit()
 	}
 	if x.v.Reason == Granted {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(g.ctx, time.Second)
 		defer cancel()
 		up, err := g.cfg.Dial(ctx, "udp", netip.AddrPortFrom(x.v.Addr, x.v.Port).String())
 		if err == nil && g.hold(up) {

@@ -135,7 +135,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {
-			config.Redirects = append(config.Redirects, linux.Redirect{From: s.From, To: s.To})
+			config.Redirects = append(config.Redirects, linux.Redirect(s))
 		} else {
 			config.Own = append(config.Own, s.From)
 		}

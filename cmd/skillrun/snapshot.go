@@ -60,7 +60,8 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 		parent, base = name[:i], name[i+1:]
 	}
 	d := s.dir(parent)
-	if d.names != nil && !d.names[base] {
+	// The root is in no listing.
+	if d.names != nil && name != "." && !d.names[base] {
 		return nil, fs.ErrNotExist
 	}
 	var f found

@@ -86,3 +86,14 @@ func TestSnapshotOfUnlisted(t *testing.T) {
 		}
 	}
 }
+
+// The root itself is in no listing of the root.
+func TestSnapshotOfRoot(t *testing.T) {
+	s := newSnapshot()
+	for i := range 2 * listAfter {
+		s.Lstat(fmt.Sprintf("absent-name%d", i))
+		if info, err := fs.Stat(s, "."); err != nil || !info.IsDir() {
+			t.Fatalf("after %d absent names: %v, %v", i+1, info, err)
+		}
+	}
+}

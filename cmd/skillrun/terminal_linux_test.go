@@ -193,44 +193,44 @@ func TestTerminal(t *testing.T) {
 			tty.typed("a b\n")
 		}, "exit 5"},
 		{"ctrl-c", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.typed("\x03")
 		}, "signal 2, core false"},
 		{"ctrl-c caught", "trap 'echo caught; exit 3' INT; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.typed("\x03")
 		}, "exit 3"},
 		{"ctrl-c once", "n=0; trap 'n=$((n+1)); echo int $n' INT; trap 'echo total $n; exit 6' TERM; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.typed("\x03")
 			tty.wait("int 1")
 			cmd.Process.Signal(syscall.SIGTERM)
 		}, "exit 6"},
 		{"ctrl-backslash", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.typed("\x1c")
 		}, "signal 3, core false"},
 		{"end of input", "cat; echo $?", func(tty *terminal, cmd *exec.Cmd) {
 			tty.typed("line\n\x04")
 		}, "exit 0"},
 		{"window size", "stty size; trap 'stty size; exit 0' WINCH; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.resize(33, 101)
 		}, "exit 0"},
 		{"modes", "stty -echo; echo ready; read x; stty echo; echo got $x; stty -a | grep -c -w echo", func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			tty.typed("secret\n")
 		}, "exit 0"},
 		{"term", "trap 'echo term; exit 4' TERM; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			cmd.Process.Signal(syscall.SIGTERM)
 		}, "exit 4"},
 		{"term, default", "echo ready; exec sleep 60", func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			cmd.Process.Signal(syscall.SIGTERM)
 		}, "signal 15, core false"},
 		{"hangup of the launcher", "trap 'echo hup; exit 9' HUP; echo ready; " + idle, func(tty *terminal, cmd *exec.Cmd) {
-			tty.wait("ready")
+			tty.wait("ready\r\n")
 			cmd.Process.Signal(syscall.SIGHUP)
 		}, "exit 9"},
 		{"names", "tty | sed 's/[0-9]*$//'; test -t 0 && test -t 1 && test -t 2 && echo terminal", func(*terminal, *exec.Cmd) {}, "exit 0"},
@@ -272,14 +272,14 @@ func TestJobControl(t *testing.T) {
 		tty.start(cmd)
 		for _, step := range [][2]string{
 			{"prompt> ", "./run job\n"},
-			{"ready", "\x1a"},
+			{"ready\r\n", "\x1a"},
 			{"Stopped", ""},
 			{"prompt> ", "fg\n"},
 			{"continued", ""},
 			{"prompt> ", "echo status=$?\n"},
 			{"status=1", ""},
 			{"prompt> ", "./run idle\n"},
-			{"ready", "\x1a"},
+			{"ready\r\n", "\x1a"},
 			{"Stopped", ""},
 			{"prompt> ", "bg\n"},
 			{"prompt> ", "kill %1; wait %1; echo status=$?\n"},

@@ -73,8 +73,17 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseNetwork, profiles.Kernel, "granted", "the host's network, unrestricted, as granted")
 		add(profiles.ClauseListen, profiles.Kernel, "granted", "")
 	case profiles.NetHosts:
-		add(profiles.ClauseNetwork, profiles.None, "", "named hosts need the egress gate")
-		add(profiles.ClauseListen, profiles.None, "", "named hosts need the egress gate")
+		if c.plan.Namespaces&NSNet == 0 {
+			add(profiles.ClauseNetwork, profiles.None, "", "named hosts need a network namespace")
+			add(profiles.ClauseListen, profiles.None, "", "named hosts need a network namespace")
+			break
+		}
+		add(profiles.ClauseNetwork, profiles.Kernel, "network namespace, gate", "")
+		if len(c.p.Network.Listen) > 0 {
+			add(profiles.ClauseListen, profiles.None, "", "ports of a network namespace are not opened to others")
+		} else {
+			add(profiles.ClauseListen, profiles.Kernel, "network namespace", "")
+		}
 	default:
 		if c.tellsNetwork() {
 			add(profiles.ClauseNetwork, profiles.Supervised, "supervisor; landlock for TCP", "refusals are being observed; otherwise the filter refuses by itself")
@@ -151,6 +160,15 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseMemory, profiles.None, "", "memory is limited per process only: no cgroup is delegated here")
 	} else {
 		add(profiles.ClauseMemory, profiles.Kernel, map[bool]string{true: "cgroup", false: "no limit asked for"}[c.p.Limits.Memory > 0], "")
+	}
+	if c.plan.Namespaces&NSNet != 0 {
+		add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")
+		for i := range c.p.Network.Hosts {
+			if c.p.Network.Hosts[i].ReadOnly {
+				add(profiles.ClauseMethod, profiles.None, "", "under TLS a read-only host can be asked to change things")
+				break
+			}
+		}
 	}
 	for _, d := range c.p.Demands {
 		add(d.Name, profiles.None, "", d.Detail)

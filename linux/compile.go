@@ -31,6 +31,10 @@ type Facts struct {
 	// Namespaces says that the run gets its own namespaces. It needs
 	// Features.Namespaces.
 	Namespaces bool
+	// Gate lists sockets for the gate of a run that may reach named hosts: they
+	// are made in a network namespace of the run's own, and lead nowhere else.
+	// It needs Namespaces and Features.NetNamespace.
+	Gate []SocketCall
 	// Observe has reading opens go through the supervisor too, so that what is
 	// refused there can be shown. The others always do.
 	Observe bool
@@ -106,6 +110,10 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.plan = &Plan{}
 	if facts.Namespaces && f.Namespaces {
 		c.plan.Namespaces = AllNamespaces
+		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 {
+			c.plan.Namespaces |= NSNet
+			c.plan.Sockets = facts.Gate
+		}
 	}
 	c.findPoints()
 	c.mask()

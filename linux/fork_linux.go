@@ -62,6 +62,7 @@ const (
 	stageNamespace
 	stageMap
 	stageMount
+	stageNetwork
 	stageParent
 	stageLimit
 	stageDir
@@ -81,6 +82,7 @@ var stageNames = [...]string{
 	stageNamespace:  "create namespaces",
 	stageMap:        "map user and group ids",
 	stageMount:      "set up mounts",
+	stageNetwork:    "make the gate's sockets",
 	stageParent:     "tie the command to its guardian",
 	stageLimit:      "set limits",
 	stageDir:        "enter the working directory",

@@ -51,6 +51,7 @@ type Process struct {
 	guardian int
 	board    *board
 	cleanup  []int // descriptors to close at the end
+	sockets  []int // those of them that are the plan's sockets
 	ended    chan struct{}
 	err      error
 	enter    []step
@@ -449,6 +450,40 @@ func (b *scripter) lateRules() []step {
 	return s
 }
 
+// gate makes the sockets of the plan, each at a place that the launcher knows.
+// An optional one that is not to be had leaves something else there, which
+// whoever serves the sockets can tell.
+func (b *scripter) gate() []step {
+	var s []step
+	for _, c := range b.plan.Sockets {
+		place, err := b.place()
+		if err != nil {
+			// The script fails at a descriptor that cannot be.
+			place = ^uintptr(0)
+		}
+		b.p.sockets = append(b.p.sockets, int(place))
+		flags := uint8(0)
+		if c.Optional {
+			flags = optional
+		}
+		s = append(s,
+			stepFor(stageNetwork, syscall.SYS_SOCKET, uintptr(c.Family), uintptr(c.Type), uintptr(c.Protocol)).with(save|flags),
+			stepFor(stageNetwork, syscall.SYS_DUP3, 0, place, unix.O_CLOEXEC).with(useSaved|flags),
+			stepFor(stageNetwork, syscall.SYS_CLOSE).with(useSaved|flags),
+		)
+	}
+	return s
+}
+
+// Sockets hands over the descriptors of Plan.Sockets, in order, once: the
+// caller owns them from then on. They are valid after Ready.
+func (p *Process) Sockets() []int {
+	fds := p.sockets
+	p.sockets = nil
+	p.cleanup = slices.DeleteFunc(p.cleanup, func(fd int) bool { return slices.Contains(fds, fd) })
+	return fds
+}
+
 // pathBeneath is struct landlock_path_beneath_attr; the kernel's is packed, and
 // reads no padding.
 type pathBeneath struct {
@@ -465,6 +500,7 @@ func (b *scripter) setupScript() []step {
 		s = append(s, b.mountSteps(b.plan.Mounts)...)
 	}
 	s = append(s, b.lateRules()...)
+	s = append(s, b.gate()...)
 	if b.plan.Filter&NotifyFeatures != 0 {
 		s = append(s, stepFor(stageMount, syscall.SYS_OPENAT, atFDCWD, b.str("/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC).with(publishRoot))
 	}

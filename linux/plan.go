@@ -16,6 +16,9 @@ type Plan struct {
 	Filter FilterFeatures `json:"filter"`
 	// Namespaces are created around the run; empty means none.
 	Namespaces Namespaces `json:"namespaces,omitempty"`
+	// Sockets are made in the run's network namespace before it starts, for
+	// whoever serves it from outside; see [Process.Sockets].
+	Sockets []SocketCall `json:"sockets,omitempty"`
 	// Mounts are made in the run's mount namespace, in order.
 	Mounts []Mount `json:"mounts,omitempty"`
 	// KeepCapabilities is the mask of capabilities that stay; all others are
@@ -75,6 +78,14 @@ const (
 
 // AllNamespaces is every kind but net, which is dear and made on request only.
 const AllNamespaces = NSMount | NSCgroup | NSUTS | NSIPC | NSUser | NSPID
+
+// SocketCall is the arguments of one socket(2).
+type SocketCall struct {
+	Family   int  `json:"family"`
+	Type     int  `json:"type"`
+	Protocol int  `json:"protocol,omitempty"`
+	Optional bool `json:"optional,omitempty"` // of IPv6, which a kernel may lack
+}
 
 // Mount is one step of building the run's view of the file system.
 type Mount struct {

@@ -48,6 +48,9 @@ type Supervision struct {
 	// KeepSockets keeps copies of sockets even where pidfd_getfd would fetch
 	// them, as in containers that refuse it.
 	KeepSockets bool
+	// OwnNetwork says that the run has a network namespace of its own: no
+	// internet socket may then be made here, outside of it.
+	OwnNetwork bool
 	// Umask is the launcher's.
 	Umask uint32
 	// Verdict is called for each refusal, from the Supervisor's threads, one

@@ -183,9 +183,11 @@ func serveSocket(r *request) {
 		// The filter refuses it itself unless somebody wants to be told.
 		r.refuse(ruling{errno: errAccess})
 		return
-	} else if r.s.copies.getfd {
+	} else if r.s.copies.getfd || r.s.config.OwnNetwork {
 		// What the filter lets pass here it lets pass: nothing is decided,
-		// and the arguments are numbers that cannot change any more.
+		// and the arguments are numbers that cannot change any more. In a
+		// network of its own the caller must make it itself; where it cannot
+		// be fetched, it then cannot be connected.
 		r.resume()
 		return
 	}

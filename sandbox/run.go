@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"skillrun/profiles"
+	"skillrun/sandbox/egress"
 )
 
 // Mode says whether a mechanism is used.
@@ -57,6 +58,9 @@ type Spec struct {
 	Started func(Started) error
 	// Refused is called for each refusal seen, from any goroutine.
 	Refused func(Refusal)
+	// Connected is called for each connection of the run that is over, refused
+	// ones too, from any goroutine; refused ones also go to Refused.
+	Connected func(egress.Verdict)
 	// Signals are forwarded to the command; see [Forward].
 	Signals <-chan os.Signal
 }
@@ -145,6 +149,9 @@ func (r *Refusal) Target() string {
 		host := r.Host
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
+		}
+		if r.Port == 0 {
+			return host // a name that was not resolved
 		}
 		return host + ":" + strconv.Itoa(int(r.Port))
 	}

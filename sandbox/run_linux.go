@@ -59,6 +59,12 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		facts.Own = append(facts.Own, s[1])
 		facts.Private = append(facts.Private, linux.Substitute{From: s[0], To: s[1]})
 	}
+	door, err := newDoor(spec, features)
+	if err != nil {
+		return Result{}, err
+	}
+	defer door.close()
+	facts.Gate = door.sockets()
 	plan := linux.Compile(spec.Profile, features, facts)
 	if err := <-furnished; err != nil {
 		return Result{}, err
@@ -84,6 +90,10 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if plan.Namespaces != 0 {
 		if err := p.Ready(); err != nil {
 			p.Wait()
+			return Result{}, err
+		}
+		if err := door.open(p); err != nil {
+			p.Abort()
 			return Result{}, err
 		}
 	}
@@ -132,6 +142,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Own = facts.Own
 	config.Denied = plan.Denied
 	config.Capabilities = plan.KeepCapabilities
+	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

@@ -2,6 +2,9 @@ package main_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +26,12 @@ func TestMain(m *testing.M) {
 // Scripts tell what a user sees: each starts in the empty directory $WORK/w,
 // with a home of its own and the state directory $WORK/state.
 func TestScripts(t *testing.T) {
+	serve := func(text string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }))
+		t.Cleanup(s.Close)
+		return s.Listener.Addr().String()
+	}
+	server, other := serve("granted"), serve("other")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -30,6 +39,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("USER", "user")
+			e.Setenv("SERVER", server)
+			e.Setenv("OTHER", other)
 			for _, dir := range []string{e.Cd, e.Getenv("HOME")} {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err
@@ -41,6 +52,12 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "network": // of a run's own
+				ok := ownNetwork()
+				if !ok && os.Getenv("CI") == "true" {
+					return false, errors.New("no network namespaces")
+				}
+				return ok, nil
 			}
 			return false, errors.New("unknown condition")
 		},

@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"skillrun/linux"
+	"skillrun/profiles"
+	"skillrun/sandbox/egress"
+)
+
+// door is the way out of a run that may reach named hosts: a network namespace
+// whose every address leads to a gate here. A nil door is no way out.
+type door struct {
+	gate  *egress.Gate
+	plan  egress.Namespace
+	calls []linux.SocketCall
+}
+
+// newDoor plans the way out, where the profile names hosts and the kernel has
+// network namespaces.
+func newDoor(spec *Spec, f linux.Features) (*door, error) {
+	n := &spec.Profile.Network
+	if n.Mode != profiles.NetHosts || !f.Namespaces || !f.NetNamespace {
+		return nil, nil
+	}
+	gate, err := egress.New(egress.Config{Network: n, Report: spec.connection})
+	if err != nil {
+		return nil, err
+	}
+	d := &door{gate: gate, plan: egress.AnyIP(n)}
+	for _, s := range d.plan.Sockets {
+		d.calls = append(d.calls, linux.SocketCall{Family: s.Family, Type: s.Type, Protocol: s.Protocol, Optional: s.Optional})
+	}
+	return d, nil
+}
+
+func (d *door) sockets() []linux.SocketCall {
+	if d == nil {
+		return nil
+	}
+	return d.calls
+}
+
+// open serves the namespace of a run that is ready and has not begun.
+func (d *door) open(p *linux.Process) error {
+	if d == nil {
+		return nil
+	}
+	return d.gate.ServeNamespace(&d.plan, p.Sockets())
+}
+
+func (d *door) close() {
+	if d != nil {
+		d.gate.Close()
+	}
+}
+
+// connection passes a verdict of the gate on.
+func (s *Spec) connection(v egress.Verdict) {
+	if s.Connected != nil {
+		s.Connected(v)
+	}
+	if v.Allowed || s.Refused == nil || v.Reason == egress.Unreachable {
+		return
+	}
+	host, port := v.Name, v.Port
+	if v.Door == egress.DoorDNS {
+		port = 0
+	}
+	if host == "" {
+		host = v.Addr.String()
+	}
+	s.Refused(Refusal{Time: v.Start, Host: host, Port: port, Verdict: profiles.Verdict{Host: v.Rule}, What: string(v.Door) + " " + string(v.Reason)})
+}

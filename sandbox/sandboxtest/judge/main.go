@@ -38,7 +38,7 @@ func main() {
 
 func run(skill string, gaps []string, verbose bool, confine []string) error {
 	if skill == "" || len(confine) == 0 {
-		return errors.New("usage: judge -skill DIR [-v] [-gap CLAUSE,...] -- COMMAND...")
+		return errors.New("usage: judge -skill DIR [-v] [-gap CLAUSE,CLAUSE] -- COMMAND [ARG]")
 	}
 	skill, err := filepath.Abs(skill)
 	if err != nil {

@@ -41,7 +41,9 @@ type cell struct {
 	profile  *profiles.Profile
 	config   func(*linux.Supervision)
 	features linux.FilterFeatures
-	layers   bool // Landlock; off to see the supervisor alone
+	layers   bool              // Landlock; off to see the supervisor alone
+	kernel   *profiles.Profile // what the layers grant, if not what profile does
+	alone    bool              // the first layer alone, and no supervisor
 	env      []string
 	stdin    io.Reader
 
@@ -126,7 +128,7 @@ type result struct {
 type entry struct {
 	Features linux.FilterFeatures
 	Ruleset  bool // descriptor 4 is layer 1
-	Carve    bool
+	Alone    bool // neither layer 2 nor a filter
 	Argv     []string
 }
 
@@ -150,7 +152,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		defer f.Close()
 		files = append(files, f)
 	}
-	e, err := json.Marshal(entry{c.features, c.layers, c.features&linux.NotifyOpens != 0, argv})
+	e, err := json.Marshal(entry{c.features, c.layers, c.alone, argv})
 	must(c.t, err)
 	cmd := exec.Command(testBinary(c.t), "-test.run=^TestSupervisedEntry$")
 	cmd.Dir = c.ws
@@ -163,6 +165,9 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(c.t, cmd.Start())
 	theirs.Close()
+	if c.alone {
+		return exitOf(cmd.Wait(), &out)
+	}
 	listener, err := receiveDescriptor(pair[0])
 	if err != nil {
 		cmd.Wait()
@@ -204,6 +209,10 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	if err := sup.Close(); err != nil {
 		c.t.Errorf("supervisor: %v", err)
 	}
+	return exitOf(err, &out)
+}
+
+func exitOf(err error, out *bytes.Buffer) result {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -240,7 +249,11 @@ func (c *cell) layerOne() int {
 	c.t.Helper()
 	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: fsRights}, 0)
 	must(c.t, err)
-	rules := append([]profiles.PathRule{{Path: c.own, Tree: true, Access: profiles.AllAccess &^ profiles.Execute}}, c.profile.Paths...)
+	p := c.profile
+	if c.kernel != nil {
+		p = c.kernel
+	}
+	rules := append([]profiles.PathRule{{Path: c.own, Tree: true, Access: profiles.AllAccess &^ profiles.Execute}}, p.Paths...)
 	for _, r := range rules {
 		var rights uint64
 		if r.Access&profiles.Read != 0 {
@@ -322,6 +335,8 @@ func superviseSelf(text string) error {
 		if err := ll.LandlockRestrictSelf(4, 0); err != nil {
 			return err
 		}
+	}
+	if e.Ruleset && !e.Alone {
 		rights := uint64(mediated)
 		two, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: rights}, 0)
 		if err != nil {
@@ -330,6 +345,9 @@ func superviseSelf(text string) error {
 		if err := ll.LandlockRestrictSelf(two, 0); err != nil {
 			return err
 		}
+	}
+	if e.Alone {
+		return unix.Exec(path, e.Argv, os.Environ())
 	}
 	filters, err := linux.Filters(runtime.GOARCH, e.Features)
 	if err != nil {
@@ -381,3 +399,5 @@ func (c *cell) explain() string {
 	}
 	return b.String()
 }
+
+func fdName(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

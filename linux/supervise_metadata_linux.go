@@ -35,7 +35,7 @@ func (r *request) subject() bool {
 		if p == "" && flags&unix.AT_EMPTY_PATH != 0 {
 			e = r.descriptor(o, r.dirfd(r.call.dir))
 		} else {
-			e = r.resolve(o, r.dirfd(r.call.dir), p, flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+			e = r.resolve(o, r.dirfd(r.call.dir), p, followIf(flags&unix.AT_SYMLINK_NOFOLLOW == 0))
 		}
 	}
 	if e == 0 && o.fd < 0 {

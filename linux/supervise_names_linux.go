@@ -19,7 +19,14 @@ const createFlags = unix.O_CREAT | unix.O_EXCL
 // serveOpen serves open, openat and creat.
 func serveOpen(r *request) {
 	r.flags = int(r.arg(r.call.flags)) | int(r.call.preset)
-	if e := r.path(&r.a, r.call.dir, r.call.path, followsOpen(r.flags)); e != 0 {
+	p, e := r.readString(r.args[r.call.path], unix.PathMax)
+	if e == 0 && r.flags&unix.O_CREAT != 0 && r.flags&unix.O_PATH == 0 && strings.HasSuffix(p, "/") {
+		e = unix.EISDIR // no link is followed for it
+	}
+	if e == 0 {
+		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, followsOpen(r.flags))
+	}
+	if e != 0 {
 		r.fail(e)
 		return
 	}
@@ -27,7 +34,7 @@ func serveOpen(r *request) {
 }
 
 func followsOpen(flags int) follow {
-	return flags&unix.O_NOFOLLOW == 0 && flags&createFlags != createFlags
+	return followIf(flags&unix.O_NOFOLLOW == 0 && flags&createFlags != createFlags)
 }
 
 func (r *request) open() {
@@ -46,7 +53,7 @@ func (r *request) open() {
 		switch {
 		case r.flags&unix.O_CREAT == 0:
 			r.fail(unix.ENOENT)
-		case o.slash:
+		case o.slash: // in a link's target
 			r.fail(unix.EISDIR)
 		case r.flags&unix.O_DIRECTORY != 0:
 			r.fail(unix.EINVAL)
@@ -246,7 +253,7 @@ func (r *request) terminal() unix.Errno {
 	}
 	minor := tty&0xff | tty>>12&0xfff00
 	o.close()
-	if e := r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(minor, 10), true); e != 0 {
+	if e := r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(minor, 10), followLink); e != 0 {
 		return e
 	}
 	if o.fd < 0 {
@@ -258,7 +265,7 @@ func (r *request) terminal() unix.Errno {
 // target resolves the path of a call that acts on a name, and answers those
 // that end in "/", "." or "..", which have no name, with what the kernel says.
 func (r *request) target(o *object, dir, path int8, nameless unix.Errno) bool {
-	if e := r.path(o, dir, path, false); e != 0 {
+	if e := r.path(o, dir, path, neverFollow); e != 0 {
 		r.fail(e)
 		return false
 	}
@@ -359,7 +366,7 @@ func serveUnlink(r *request) {
 		return
 	}
 	o := &r.a
-	if e := r.path(o, r.call.dir, r.call.path, false); e != 0 {
+	if e := r.path(o, r.call.dir, r.call.path, neverFollow); e != 0 {
 		r.fail(e)
 		return
 	}
@@ -408,7 +415,7 @@ func serveRename(r *request) {
 	case a.kind == absent, exchange && b.kind == absent:
 		r.fail(unix.ENOENT)
 		return
-	case (a.slash || b.slash) && a.kind != directory:
+	case (a.slash || b.slash && !exchange) && a.kind != directory, exchange && b.slash && b.kind != directory:
 		r.fail(unix.ENOTDIR)
 		return
 	case b.kind != absent && r.flags&unix.RENAME_NOREPLACE != 0:
@@ -419,9 +426,6 @@ func serveRename(r *request) {
 		return
 	case b.kind != absent && !exchange && a.kind != directory && b.kind == directory:
 		r.fail(unix.EISDIR)
-		return
-	case a.kind != absent && a.id() == b.id() && b.kind != absent && a.kind != directory:
-		r.succeed(0) // two names of one file: the kernel does nothing
 		return
 	}
 	if rule := r.s.decider.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
@@ -438,18 +442,20 @@ func serveRename(r *request) {
 	}
 	r.perform(func(r *request) unix.Errno {
 		a, b := &r.a, &r.b
-		err := unix.Renameat2(a.parent, a.place.name, b.parent, b.place.name, flags)
+		err := unix.Renameat2(a.parent, a.last(), b.parent, b.last(), flags)
 		if err == unix.EINVAL && flags != uint(r.flags) && r.flags == 0 {
 			// The file system lacks NOREPLACE. The name could only have come
 			// from the run itself or from outside since.
-			err = unix.Renameat(a.parent, a.place.name, b.parent, b.place.name)
+			err = unix.Renameat(a.parent, a.last(), b.parent, b.last())
 		}
 		if err != nil {
 			return errno(err)
 		}
 		l := r.s.decider.ledger
-		if exchange {
-			return 0 // both names stay the run's, or Delete is granted
+		if exchange || a.kind != directory && b.kind != absent && a.id() == b.id() {
+			// Both names stay the run's, or Delete is granted; of two names
+			// of one file the kernel leaves both.
+			return 0
 		}
 		made := l.made(a.place)
 		l.remove(a.place, fileID{})
@@ -477,7 +483,7 @@ func serveLink(r *request) {
 	if p == "" && r.flags&unix.AT_EMPTY_PATH != 0 {
 		e = r.descriptor(&r.a, r.dirfd(r.call.dir))
 	} else {
-		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, r.flags&unix.AT_SYMLINK_FOLLOW != 0)
+		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, followIf(r.flags&unix.AT_SYMLINK_FOLLOW != 0))
 	}
 	if e != 0 {
 		r.fail(e)
@@ -508,7 +514,7 @@ func serveLink(r *request) {
 		rule = r.s.decider.create(b.place)
 	} else {
 		rule = r.s.decider.link(a.place, b.place)
-		if rule.ok() && (r.s.denied[a.id()] || a.kind == special) {
+		if rule.ok() && (r.s.denied[a.id()] || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.s.decider.made(a.place)) {
 			// Another name of a socket would hide whose it is.
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
 		}
@@ -532,7 +538,7 @@ func serveLink(r *request) {
 }
 
 func serveTruncate(r *request) {
-	if e := r.path(&r.a, none, r.call.path, true); e != 0 {
+	if e := r.path(&r.a, none, r.call.path, followLink); e != 0 {
 		r.fail(e)
 		return
 	}
@@ -540,6 +546,8 @@ func serveTruncate(r *request) {
 	switch {
 	case o.fd < 0:
 		r.fail(unix.ENOENT)
+	case o.slash && o.kind != directory:
+		r.fail(unix.ENOTDIR)
 	case o.kind == directory:
 		r.fail(unix.EISDIR)
 	case r.s.denied[o.id()]:

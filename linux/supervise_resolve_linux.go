@@ -69,7 +69,23 @@ func kindOf(mode uint32) kind {
 }
 
 // follow says what to do with a symbolic link at the end of a path.
-type follow bool
+type follow uint8
+
+const (
+	// keepLink is for calls about an object: a slash behind the link follows
+	// it all the same.
+	keepLink follow = iota
+	followLink
+	// neverFollow is for calls about a name.
+	neverFollow
+)
+
+func followIf(yes bool) follow {
+	if yes {
+		return followLink
+	}
+	return keepLink
+}
 
 // mostLinks is how many symbolic links the kernel follows in one path.
 const mostLinks = 40
@@ -299,7 +315,7 @@ func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
 			o.close()
 			return e
 		}
-		if o.kind != symlink || !bool(f) && !slash {
+		if o.kind != symlink || f == neverFollow || f == keepLink && !slash {
 			return 0
 		}
 		if links++; links > mostLinks {
@@ -320,6 +336,7 @@ func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
 			continue
 		}
 		unix.Close(o.fd) // cur lives on: a relative target starts there
+		*o = object{parent: -1, fd: -1}
 		if slash {
 			target += "/"
 		}

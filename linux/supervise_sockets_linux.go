@@ -281,7 +281,7 @@ func (r *request) reach(a address) (raw []byte, ok bool) {
 		}
 		return a.raw, true
 	}
-	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, true); e != 0 {
+	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, followLink); e != 0 {
 		r.fail(e)
 		return nil, false
 	}
@@ -356,7 +356,7 @@ func serveBind(r *request) {
 		})
 		return
 	}
-	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, false); e != 0 {
+	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, neverFollow); e != 0 {
 		r.fail(e)
 		return
 	}

@@ -1,0 +1,138 @@
+package linux_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"skillrun/linux"
+	"skillrun/profiles"
+)
+
+// TestSupervisedWork does ordinary work with the right to write and without
+// the right to delete what is old.
+func TestSupervisedWork(t *testing.T) {
+	for _, w := range []struct {
+		name, needs, before, script string
+		git                         bool // commit.create: Delete inside .git
+	}{
+		{name: "git", git: true, needs: "git", script: `
+			git init -q .; git config user.name x; git config user.email x@y
+			echo 1 > a; git add a; git commit -qm one; git branch side; git checkout -qb other
+			echo 2 > b; git add .; git commit -qm two; git tag v1; git gc -q; git status; git log --oneline | wc -l; git fsck`},
+		{name: "git in an old repository", git: true, needs: "git",
+			before: `git init -q .; git config user.name x; git config user.email x@y; for i in 1 2 3; do echo $i > $i; git add .; git commit -qm $i; done`,
+			script: `echo new > new; git add new; git commit -qm new; git branch side; echo edit >> 1; git commit -qam edit; git gc -q --prune=now; git fsck
+				! git config core.fsmonitor evil; ! rm 2; git checkout -q HEAD~3 || true; test -e 3`},
+		{name: "sqlite wal", needs: "sqlite3", before: `sqlite3 old.db "create table t(a); insert into t values(1)"`,
+			script: `for m in wal delete truncate persist; do sqlite3 old.db "pragma journal_mode=$m; insert into t values(2); update t set a=3; vacuum; select count(*) from t"; done; sqlite3 new.db "create table t(a)"; rm new.db; ! rm old.db`},
+		{name: "compileall", needs: "python3", before: `mkdir p; for i in 1 2 3; do echo "x=$i" > p/m$i.py; done; python3 -m compileall -q p; echo "x=9" > p/m1.py`,
+			script: `python3 -m compileall -q -f p; cd p; python3 -c "import m1, m2; assert m1.x == 9"; python3 -m venv --without-pip ../venv; python3 -c "import tempfile,shutil; d=tempfile.mkdtemp(); open(d+'/x','w').close(); shutil.rmtree(d); tempfile.TemporaryFile().close()"`},
+		{name: "atomic save", needs: "vim", before: `echo old > f; chmod 640 f; ln -s f l`,
+			script: `vim -u NONE -es -c 's/old/new/' -c 'wq' f; grep -q new f; vim -u NONE -es -c 'set backup backupcopy=no' -c 's/new/newer/' -c 'wq' f; grep newer f; sed -i s/newer/newest/ f; grep newest f; perl -pi -e s/newest/last/ f; grep last f; test $(stat -c %a f) = 640`},
+		{name: "tar", needs: "tar", before: `mkdir s; for i in 1 2 3; do echo $i > s/$i; done; ln -s 1 s/link; ln s/2 s/hard; mkfifo s/fifo; tar cf t.tar s; mv s orig`,
+			script: `tar xf t.tar; diff -r --exclude=fifo s orig; tar xf t.tar; rm -rf s; cp -a orig copy; diff -r --exclude=fifo orig copy; rm -rf copy`},
+		{name: "make", needs: "gcc", before: `printf 'all: a b\n%%: %%.c\n\tcc -o $@ $<\nclean:\n\trm -f a b\n' > Makefile; for i in a b; do echo 'int main(){return 0;}' > $i.c; done`,
+			script: `make -s -j4; ./a; make -s clean; make -s -j4; ./b`},
+		{name: "npm", needs: "npm", before: `mkdir lib app; cd lib; printf '{"name":"lib","version":"1.0.0","bin":"x.js"}' > package.json; echo '#!/usr/bin/env node' > x.js; mkdir .vscode; echo {} > .vscode/settings.json; npm pack --silent >/dev/null; cd ../app; echo '{"name":"app","version":"1.0.0"}' > package.json`,
+			script: `cd app; npm install --silent --offline --no-audit --no-fund --cache "$TMPDIR/npm" ../lib/lib-1.0.0.tgz; test -e node_modules/lib/x.js; npm install --silent --offline --no-audit --no-fund --cache "$TMPDIR/npm" ../lib/lib-1.0.0.tgz; npm ls; npm uninstall --silent --no-audit --no-fund --offline --cache "$TMPDIR/npm" lib; ! test -e node_modules/lib`},
+		{name: "shell", needs: "bash", before: `echo old > old`,
+			script: `cat <<< here; diff <(echo 1) <(echo 1); echo x > /dev/null; echo e > /dev/stderr; echo o > /proc/self/fd/1; mkfifo p; (echo through > p &) ; read x < p; test $x = through
+				set -o noclobber; ! echo y > old; set +o noclobber; echo a >> old; tee -a old <<< b >/dev/null; mktemp; mktemp -d; install -m 755 old new; ln -sf new l; ln -sf old l; mv -f l l2; touch -d @5 old new; truncate -s 100 new; dd if=/dev/zero of=new bs=1k count=2 conv=notrunc status=none; rm new l2; seq 100 | sort -n --parallel=2 -S 10k -T "$TMPDIR" | tail -1; echo > /tmp/sr-scratch; test -e "$TMPDIR/sr-scratch"`},
+		{name: "go build", needs: "go", before: `printf 'module x\n' > go.mod; printf 'package main\nfunc main(){println(1)}\n' > m.go; go build -o warm . && rm warm`,
+			script: `GOFLAGS=-mod=mod GOCACHE=$PWD/cache go build -o prog . ; ./prog; go vet . || true`},
+	} {
+		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
+			if _, err := exec.LookPath(w.needs); err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatal(err)
+				}
+				t.Skip(err)
+			}
+			t.Parallel()
+			c := newCell(t)
+			c.features |= linux.NotifySockets
+			if w.git {
+				c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: c.ws + "/.git", Tree: true, Access: workspaceRights | profiles.Delete})
+			}
+			c.env = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"}
+			cmd := exec.Command("bash", "-ec", w.before)
+			cmd.Dir, cmd.Env = c.ws, append(os.Environ(), c.env...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if r := c.run("bash", "-ec", w.script); r.code != 0 {
+				t.Errorf("exit %d\n%s%s", r.code, r.out, c.explain())
+			}
+		})
+	}
+}
+
+// TestSupervisedControlsMade: what exceptions let pass is listed.
+func TestSupervisedControlsMade(t *testing.T) {
+	c := newCell(t)
+	c.write("node_modules/x", "")
+	r := c.run("sh", "-ec", `mkdir repo repo/.git repo/.git/hooks; echo > repo/.git/hooks/pre-commit; mkdir node_modules/.vscode; echo > ordinary`)
+	if r.code != 0 {
+		t.Fatal(r.out, c.explain())
+	}
+	want := []string{c.ws + "/node_modules/.vscode", c.ws + "/repo/.git/hooks", c.ws + "/repo/.git/hooks/pre-commit"}
+	if diff := cmp.Diff(want, c.controls); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSupervisedReplaced: what an atomic save replaced can be had back.
+func TestSupervisedReplaced(t *testing.T) {
+	c := newCell(t)
+	c.write("f", "old\n")
+	var texts []string
+	c.after = func(s *linux.Supervisor) {
+		for _, r := range s.Replaced() {
+			b, err := os.ReadFile(fdName(r.File))
+			if err != nil {
+				t.Error(err)
+			}
+			texts = append(texts, r.Path+": "+string(b))
+		}
+	}
+	if r := c.run("sh", "-ec", `echo new > t; mv t f; cat f; ! rm f`); r.code != 0 {
+		t.Fatal(r.out, c.explain())
+	}
+	if diff := cmp.Diff([]string{c.ws + "/f: old\n"}, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSupervisedOpens: in a directory with a denied file others can be made and
+// read, and the denied one by no spelling.
+func TestSupervisedOpens(t *testing.T) {
+	c := newCell(t)
+	c.features |= linux.NotifyOpens
+	secret := c.write(".env", "secret\n")
+	c.write("readable", "fine\n")
+	must(t, os.Link(secret, c.ws+"/hard"))
+	c.profile.Denials = append(c.profile.Denials, profiles.Denial{Path: c.ws, Match: ".env", Access: profiles.AllAccess, Class: profiles.Sensitive})
+	c.config = func(s *linux.Supervision) { s.Denied = []string{secret} }
+	tries := []string{"cat .env", "cat $PWD/.env", "cat ./x/../.env", "ln -s .env l; cat l", "cat /proc/self/cwd/.env", "cat hard", "ln .env h; cat h", "ln hard h2; cat h2",
+		"mv .env e; cat e", "cp .env c; cat c", "cd x; cat ../.env", "exec 3<.; cat /proc/self/fd/3/.env", "cat < .env", "tail -c +1 .env", "mv x y; cat y/../.env",
+		"python3 -c \"import os;print(os.read(os.open('.env',os.O_RDWR),9))\"", "python3 -c \"import os;d=os.open('.env',os.O_PATH);print(open('/proc/self/fd/%d'%d).read())\""}
+	for _, try := range tries {
+		must(t, os.MkdirAll(c.ws+"/x", 0o755))
+		r := c.run("sh", "-c", "cat readable; echo made > new; cat new; "+try)
+		if strings.Contains(r.out, "secret") || !strings.Contains(r.out, "fine\nmade\n") {
+			t.Errorf("%s: %s", try, r.out)
+		}
+		bare := newCell(t)
+		os.WriteFile(bare.ws+"/.env", []byte("secret\n"), 0o644)
+		os.Link(bare.ws+"/.env", bare.ws+"/hard")
+		os.Mkdir(bare.ws+"/x", 0o755)
+		if r := bare.bare("sh", "-c", try); !strings.Contains(r.out, "secret") {
+			t.Errorf("control %s: %s", try, r.out)
+		}
+		exec.Command("sh", "-c", "rm -rf "+c.ws+"/x "+c.ws+"/y "+c.ws+"/l "+c.ws+"/h "+c.ws+"/h2 "+c.ws+"/c").Run()
+	}
+}

@@ -59,7 +59,13 @@ type cell struct {
 
 const workspaceRights = profiles.Read | profiles.Write | profiles.Create | profiles.Execute
 
-func newCell(t testing.TB) *cell { return newCellAt(t, t.TempDir()) }
+func newCell(t testing.TB) *cell {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sr") // short: unix sockets are bound in it
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return newCellAt(t, dir)
+}
 
 func newCellAt(t testing.TB, base string) *cell {
 	t.Helper()

@@ -90,6 +90,7 @@ type Supervisor struct {
 	copies   sockets
 	verdicts sync.Mutex
 	done     chan struct{}
+	closing  sync.Once
 	err      error
 }
 
@@ -181,13 +182,15 @@ func (s *Supervisor) Wait() error {
 // Close ends the service: from then on notified calls fail with ENOSYS. What
 // atomic saves replaced is let go.
 func (s *Supervisor) Close() error {
-	unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-	<-s.done
-	s.perform.close()
-	s.kept.release()
-	s.copies.release()
-	s.tasks.release()
-	s.release()
+	s.closing.Do(func() {
+		unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		<-s.done
+		s.perform.close()
+		s.kept.release()
+		s.copies.release()
+		s.tasks.release()
+		s.release()
+	})
 	return s.err
 }
 

@@ -1,11 +1,16 @@
 package linux_test
 
 import (
+	"io"
+	"math/rand"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"skillrun/linux"
 )
@@ -65,7 +70,7 @@ func TestSupervisedSockets(t *testing.T) {
 		c.features |= linux.NotifySockets
 		serve(t, c.outside+"/out.sock", "unix")
 		serve(t, c.outside+"/out.dgram", "unixgram")
-		name := "@skillrun-test-" + filepath.Base(filepath.Dir(filepath.Dir(c.ws)))
+		name := "@skillrun-test-" + filepath.Base(filepath.Dir(c.ws))
 		serve(t, name, "unix")
 		c.write(c.outside+"/script.py", socketScript)
 		argv := []string{"python3", c.outside + "/script.py", c.outside, name}
@@ -163,4 +168,76 @@ func serve(t *testing.T, name, network string) {
 			c.Close()
 		}
 	}()
+}
+
+// TestSupervisedAsUser repeats the tests that matter as an ordinary user.
+func TestSupervisedAsUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("is one")
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "sr")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	const user = 65534
+	must(t, os.Chmod(dir, 0o755))
+	must(t, os.Mkdir(dir+"/tmp", 0o700))
+	must(t, os.Chown(dir+"/tmp", user, user))
+	binary, err := os.ReadFile(testBinary(t))
+	must(t, err)
+	must(t, os.WriteFile(dir+"/linux.test", binary, 0o755))
+	cmd := exec.Command(dir+"/linux.test", "-test.timeout=4m", "-test.run=^TestSupervised(Shell|Sockets|OwnSockets|Attacks|Opens|ControlsMade|Replaced|NeverExceeds|Race|Ends|Killed)$")
+	cmd.Dir = dir + "/tmp"
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir + "/tmp", "TMPDIR=" + dir + "/tmp", "CI=" + os.Getenv("CI")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestSupervisedEnds: without its supervisor a run's calls fail, they do not
+// pass.
+func TestSupervisedEnds(t *testing.T) {
+	c := newCell(t)
+	r, w := io.Pipe()
+	c.stdin = r
+	c.before = func(s *linux.Supervisor, _ *exec.Cmd) {
+		s.Close()
+		io.WriteString(w, "go\n")
+		w.Close()
+	}
+	res := c.run("sh", "-c", "read x; mkdir made || echo refused; echo > file || echo refused")
+	if strings.Count(res.out, "refused\n") != 2 {
+		t.Errorf("%s", res.out)
+	}
+	for _, n := range []string{"made", "file"} {
+		if _, err := os.Lstat(c.ws + "/" + n); err == nil {
+			t.Errorf("%s was made", n)
+		}
+	}
+}
+
+// TestSupervisedKilled kills children in the middle of their calls: the
+// supervisor goes on, and keeps no descriptor.
+func TestSupervisedKilled(t *testing.T) {
+	count := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		return len(list)
+	}
+	one := func(i int) {
+		c := newCell(t)
+		c.before = func(_ *linux.Supervisor, cmd *exec.Cmd) {
+			time.Sleep(time.Duration(rand.Intn(30)) * time.Millisecond) // a random moment
+			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		c.run("sh", "-c", "(while :; do mkdir a; rmdir a; done) & while :; do echo > b; mv b c; rm c; done")
+	}
+	one(0)
+	before := count()
+	for i := 0; i < 20; i++ {
+		one(i)
+	}
+	if after := count(); after > before+2 {
+		t.Errorf("%d descriptors, %d before", after, before)
+	}
 }

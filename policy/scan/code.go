@@ -1,6 +1,797 @@
 package scan
 
-// program reads Python or JavaScript.
-func (s *scan) programText(lang, text string, p place) {
-	s.opaque(p.at(1, 1), "code in "+lang)
+import (
+	"strconv"
+	"strings"
+
+	"skillrun/policy"
+)
+
+type valKind uint8
+
+const (
+	valUnknown valKind = iota
+	valText
+	valList
+	valDict
+	valThing  // a module, a function or what a call gave; qual names it
+	valChoice // one of items
+)
+
+// val is what is known of the value of an expression.
+type val struct {
+	kind    valKind
+	text    string
+	exact   bool
+	decoded bool // spelled by chr(), hex, base64 or the like
+	from    string
+	qual    string
+	items   []val
+	keys    []string // of a dictionary; of a call, the names of items
+	recv    *val     // what a method is of
 }
+
+func text(s string) val { return val{kind: valText, text: s, exact: true} }
+
+func (v val) field() field {
+	if v.kind != valText {
+		return field{}
+	}
+	return field{text: v.text, exact: v.exact}
+}
+
+// each calls f for every value that v may be.
+func (v val) each(f func(val)) {
+	if v.kind != valChoice {
+		f(v)
+		return
+	}
+	for _, x := range v.items {
+		x.each(f)
+	}
+}
+
+func choice(all ...val) val {
+	var list []val
+	for _, v := range all {
+		v.each(func(x val) { list = append(list, x) })
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	if len(list) > maxAlts {
+		return val{}
+	}
+	return val{kind: valChoice, items: list}
+}
+
+// key finds a named item.
+func (v *val) key(names ...string) (val, bool) {
+	if v == nil {
+		return val{}, false
+	}
+	for _, n := range names {
+		for i, k := range v.keys {
+			if k == n && i < len(v.items) {
+				return v.items[i], true
+			}
+		}
+	}
+	return val{}, false
+}
+
+// binding is a variable in a scope, with the block that it was bound in.
+type binding struct {
+	v     val
+	block string
+}
+
+type scope struct {
+	vars map[string]binding
+	up   *scope
+}
+
+// reader evaluates the tree of one text.
+type reader struct {
+	*scan
+	place  place
+	python bool
+	scope  *scope
+	late   map[string]binding // the module's variables at its end
+	block  string
+	blocks int
+	pos    policy.Pos
+	file   string
+	depth  int
+}
+
+// programText reads Python or JavaScript.
+func (s *scan) programText(lang, src string, p place) {
+	root := parse(src, lang == "python")
+	r := &reader{scan: s, place: p, python: lang == "python", block: "/"}
+	// First what the module's names will hold, for functions that are called
+	// later; then again, collecting.
+	steps := s.steps
+	s.quiet++
+	r.scope = &scope{vars: map[string]binding{}}
+	r.statements(root.kids)
+	s.quiet--
+	s.steps = steps
+	r.late, r.scope, r.block, r.blocks = r.scope.vars, &scope{vars: map[string]binding{}}, "/", 0
+	r.statements(root.kids)
+}
+
+func (r *reader) statements(list []*node) {
+	for _, n := range list {
+		r.eval(n)
+	}
+}
+
+func (r *reader) lookup(name string) (val, bool) {
+	for s := r.scope; s != nil; s = s.up {
+		if b, ok := s.vars[name]; ok {
+			return b.v, true
+		}
+	}
+	if b, ok := r.late[name]; ok {
+		return b.v, true
+	}
+	return val{}, false
+}
+
+// bind sets a variable; from a block that may not have run the old value
+// remains possible.
+func (r *reader) bind(name string, v val) {
+	s := r.scope
+	if strings.HasPrefix(name, "self.") || strings.HasPrefix(name, "this.") {
+		for s.up != nil {
+			s = s.up
+		}
+	}
+	if old, ok := s.vars[name]; ok && !strings.HasPrefix(old.block, r.block) {
+		s.vars[name] = binding{choice(old.v, v), old.block}
+		return
+	}
+	s.vars[name] = binding{v, r.block}
+}
+
+func (r *reader) inBlock(f func()) {
+	saved := r.block
+	r.blocks++
+	r.block += strconv.Itoa(r.blocks) + "/"
+	f()
+	r.block = saved
+}
+
+func (r *reader) inScope(names []string, f func()) {
+	saved := r.scope
+	r.scope = &scope{vars: map[string]binding{}, up: saved}
+	for _, n := range names {
+		r.scope.vars[n] = binding{val{}, "/"}
+	}
+	r.inBlock(f)
+	r.scope = saved
+}
+
+// assign binds a target to a value.
+func (r *reader) assign(target *node, v val) {
+	switch target.kind {
+	case nodeName:
+		r.bind(target.text, v)
+	case nodeAttr:
+		if d := dottedName(target); d != "" {
+			r.bind(d, v)
+		}
+		r.assigned(target, v)
+	case nodeIndex: // os.environ["X"] = is no reading
+		r.eval(target.kids[1])
+	case nodeList, nodeOther:
+		for i, k := range target.kids {
+			item := val{}
+			if v.kind == valList && i < len(v.items) && len(v.items) == len(target.kids) {
+				item = v.items[i]
+			}
+			r.assign(k, item)
+		}
+	case nodeSpread:
+		if len(target.kids) > 0 {
+			r.assign(target.kids[0], val{})
+		}
+	case nodeAssign: // a default in a pattern
+		r.eval(target.kids[1])
+		r.assign(target.kids[0], v)
+	case nodeDict:
+		for i, k := range target.kids {
+			item := val{}
+			if i < len(target.keys) && target.keys[i] != "" {
+				v.each(func(x val) {
+					if y := r.attr(x, target.keys[i]); y.kind != valUnknown {
+						item = y
+					}
+				})
+			} else if k.kind == nodeSpread && v.kind == valThing {
+				item = v
+				r.use(v)
+			}
+			r.assign(k, item)
+		}
+	}
+}
+
+// assigned looks at what setting an attribute does.
+func (r *reader) assigned(target *node, v val) {
+	if !r.python && (target.text == "href" || target.text == "location") && r.eval(target.kids[0]).qual == "window.location" {
+		r.host("web.interact", v.field(), r.pos, "goes to the page")
+	}
+}
+
+func dottedName(n *node) string {
+	switch n.kind {
+	case nodeName:
+		return n.text
+	case nodeAttr:
+		if d := dottedName(n.kids[0]); d != "" {
+			return d + "." + n.text
+		}
+	}
+	return ""
+}
+
+// eval reads an expression or a statement.
+func (r *reader) eval(n *node) val {
+	if n == nil {
+		return val{}
+	}
+	if n.line > 0 {
+		r.pos = r.place.at(n.line, n.col)
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > 4*maxNesting || !r.step(r.pos) {
+		return val{}
+	}
+	switch n.kind {
+	case nodeString:
+		return text(n.text)
+	case nodeName:
+		return r.name(n.text)
+	case nodeAttr:
+		return r.attribute(n)
+	case nodeTemplate:
+		v := text("")
+		for _, k := range n.kids {
+			v = plus(v, r.eval(k))
+		}
+		return v
+	case nodeTagged:
+		return r.tagged(n)
+	case nodeCall:
+		return r.call(n)
+	case nodeIndex:
+		return r.indexed(n)
+	case nodeReverse:
+		v := r.eval(n.kids[0])
+		if v.kind == valText {
+			v.text, v.decoded = reverse(v.text), true
+			return v
+		}
+		return val{}
+	case nodeList:
+		v := val{kind: valList}
+		for _, k := range n.kids {
+			x := r.eval(k)
+			if k.kind == nodeSpread {
+				r.use(x)
+				if x.kind == valList {
+					v.items = append(v.items, x.items...)
+					continue
+				}
+				x = val{from: "many"}
+			}
+			v.items = append(v.items, x)
+		}
+		return v
+	case nodeDict:
+		v := val{kind: valDict}
+		for i, k := range n.kids {
+			x := r.eval(k)
+			r.use(x)
+			if k.kind == nodeSpread && x.kind == valDict {
+				v.items, v.keys = append(v.items, x.items...), append(v.keys, x.keys...)
+				continue
+			}
+			v.items, v.keys = append(v.items, x), append(v.keys, n.keys[i])
+		}
+		return v
+	case nodeSpread:
+		return r.eval(n.kids[0])
+	case nodeBinary:
+		return r.binary(n)
+	case nodeChoice:
+		var all []val
+		for _, k := range n.kids {
+			all = append(all, r.eval(k))
+		}
+		for _, v := range all {
+			if v.kind == valThing && strings.HasPrefix(v.qual, "env:") && len(all) == 2 {
+				// A default for a variable: known, not exact.
+				d := all[1]
+				d.exact = false
+				return d
+			}
+		}
+		return choice(all...)
+	case nodeAssign:
+		v := r.eval(n.kids[1])
+		r.assign(n.kids[0], v)
+		return v
+	case nodeFor:
+		iter := r.eval(n.kids[1])
+		r.use(iter)
+		item := val{}
+		if iter.kind == valList && n.text != "keys" {
+			item = choice(iter.items...)
+		} else if iter.kind == valDict && r.python {
+			var keys []val
+			for _, k := range iter.keys {
+				if k != "" {
+					keys = append(keys, text(k))
+				}
+			}
+			item = choice(keys...)
+		}
+		r.assign(n.kids[0], item)
+		r.inBlock(func() { r.statements(n.kids[2:]) })
+		return val{}
+	case nodeFunc:
+		if n.text != "" {
+			r.bind(n.text, val{kind: valThing, qual: "local " + n.text})
+		}
+		r.inScope(n.keys, func() { r.statements(n.kids) })
+		return val{kind: valThing, qual: "local function"}
+	case nodeBlock:
+		r.inBlock(func() { r.statements(n.kids) })
+		return val{}
+	case nodeImport:
+		r.imports(n)
+		return val{}
+	}
+	return r.other(n)
+}
+
+func (r *reader) other(n *node) val {
+	last := val{}
+	switch n.text {
+	case "slice":
+		v := r.eval(n.kids[0])
+		for _, k := range n.kids[1:] {
+			r.eval(k)
+		}
+		if v.kind == valThing {
+			return val{}
+		}
+		if v.kind == valList { // any part of it
+			return val{kind: valList, items: []val{{from: "many"}}}
+		}
+		return val{kind: valText}
+	case "del":
+		for _, k := range n.kids {
+			if k.kind == nodeIndex {
+				r.eval(k.kids[1])
+			}
+		}
+		return val{}
+	}
+	for _, k := range n.kids {
+		last = r.eval(k)
+	}
+	if n.text == "comprehension" {
+		return val{kind: valList, items: []val{last}}
+	}
+	return last
+}
+
+// plus joins two values as text; what is not known leaves a "$".
+func plus(a, b val) val {
+	if a.kind == valChoice || b.kind == valChoice {
+		var all []val
+		a.each(func(x val) { b.each(func(y val) { all = append(all, plus(x, y)) }) })
+		return choice(all...)
+	}
+	if a.kind == valList && b.kind == valList {
+		return val{kind: valList, items: append(append([]val(nil), a.items...), b.items...)}
+	}
+	if a.kind == valList {
+		return val{kind: valList, items: append(append([]val(nil), a.items...), val{from: "many"})}
+	}
+	piece := func(v val) string {
+		if v.kind == valText && (v.exact || v.text != "") {
+			return v.text
+		}
+		return "$"
+	}
+	return val{kind: valText, text: piece(a) + piece(b), exact: a.kind == valText && a.exact && b.kind == valText && b.exact, decoded: a.decoded || b.decoded}
+}
+
+func (r *reader) binary(n *node) val {
+	a := r.eval(n.kids[0])
+	pos := r.pos
+	if n.text == "in" && r.python {
+		b := r.eval(n.kids[1])
+		_ = b
+		return val{}
+	}
+	b := r.eval(n.kids[1])
+	r.pos = pos
+	switch n.text {
+	case "+":
+		return plus(a, b)
+	case "/":
+		if a.qual == "path" || a.kind == valText || b.qual == "path" {
+			return joinPath(a, b)
+		}
+		if r.python && (a.kind == valUnknown || a.kind == valThing) && b.kind == valText {
+			return joinPath(a, b)
+		}
+	case "%":
+		if a.kind == valText && r.python {
+			return formatted(a, b)
+		}
+	}
+	return val{}
+}
+
+// formatted puts the values of "%" or .format() into a text.
+func formatted(a, b val) val {
+	args := []val{b}
+	if b.kind == valList {
+		args = b.items
+	}
+	out := val{kind: valText, exact: a.exact}
+	s := a.text
+	for {
+		i := strings.IndexByte(s, '%')
+		if i < 0 || i+1 >= len(s) {
+			out.text += s
+			return out
+		}
+		out.text += s[:i]
+		if s[i+1] == '%' {
+			out.text += "%"
+			s = s[i+2:]
+			continue
+		}
+		j := i + 1
+		for j < len(s) && !isLetter(s[j]) {
+			j++
+		}
+		s = s[min(j+1, len(s)):]
+		x := val{}
+		if len(args) > 0 {
+			x, args = args[0], args[1:]
+		}
+		out = plus(out, x)
+	}
+}
+
+func joinPath(parts ...val) val {
+	out := val{kind: valText, exact: true, qual: "path"}
+	for i, p := range parts {
+		if p.kind == valChoice {
+			var all []val
+			p.each(func(x val) {
+				q := append(append([]val(nil), parts[:i]...), x)
+				all = append(all, joinPath(append(q, parts[i+1:]...)...))
+			})
+			return choice(all...)
+		}
+		t := "$"
+		if p.kind == valText && (p.text != "" || p.exact) {
+			t = p.text
+		}
+		out.exact = out.exact && p.kind == valText && p.exact
+		out.decoded = out.decoded || p.decoded
+		switch {
+		case out.text == "" || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~"):
+			out.text = t
+		case t != "":
+			out.text = strings.TrimSuffix(out.text, "/") + "/" + t
+		}
+	}
+	if out.text == "$" {
+		out.text = ""
+	}
+	return out
+}
+
+// use records that a value is passed on as a whole.
+func (r *reader) use(v val) {
+	v.each(func(x val) {
+		if x.kind == valThing && (x.qual == "os.environ" || x.qual == "process.env") {
+			r.need("env_var.read", "*", true, r.pos, "the whole environment")
+		}
+	})
+}
+
+func (r *reader) name(name string) val {
+	if v, ok := r.lookup(name); ok {
+		return v
+	}
+	if r.python {
+		switch name {
+		case "__file__":
+			return val{kind: valText}
+		case "None", "True", "False", "self", "cls":
+			return val{}
+		case "__builtins__":
+			return val{kind: valThing, qual: "builtins"}
+		}
+	} else {
+		switch name {
+		case "__dirname", "__filename":
+			return val{kind: valText}
+		case "this", "undefined", "null":
+			return val{}
+		case "globalThis", "global", "window", "self":
+			return val{kind: valThing, qual: "global"}
+		}
+	}
+	return val{kind: valThing, qual: name}
+}
+
+func (r *reader) attribute(n *node) val {
+	if d := dottedName(n); strings.HasPrefix(d, "self.") || strings.HasPrefix(d, "this.") {
+		if v, ok := r.lookup(d); ok {
+			return v
+		}
+	}
+	v := r.eval(n.kids[0])
+	r.pos = r.place.at(n.line, n.col)
+	switch n.text {
+	case "__subclasses__", "__globals__", "__builtins__", "__getattribute__", "__code__", "f_globals", "func_globals":
+		if r.python {
+			r.opaque(r.pos, "reaches code through "+n.text)
+		}
+	case "mainModule", "binding", "_linkedBinding":
+		if v.qual == "process" && !r.python && n.text != "mainModule" {
+			r.opaque(r.pos, "process."+n.text)
+		}
+	}
+	if v.kind == valChoice {
+		var all []val
+		v.each(func(x val) { all = append(all, r.attr(x, n.text)) })
+		return choice(all...)
+	}
+	return r.attr(v, n.text)
+}
+
+// attr gives an attribute of a value.
+func (r *reader) attr(v val, name string) val {
+	switch v.kind {
+	case valDict:
+		if x, ok := v.key(name); ok {
+			return x
+		}
+		return val{kind: valThing, qual: "." + name, recv: &v}
+	case valText:
+		switch name {
+		case "parent":
+			if v.exact && strings.Contains(v.text, "/") {
+				return val{kind: valText, text: v.text[:strings.LastIndexByte(v.text, '/')], exact: true, qual: "path"}
+			}
+			return val{kind: valText, text: "", exact: false, qual: "path"}
+		case "name", "stem", "suffix", "parts", "length":
+			return val{kind: valText}
+		}
+		return val{kind: valThing, qual: "." + name, recv: &v}
+	case valThing:
+		switch v.qual {
+		case "process.env":
+			r.variable(name, r.pos)
+			return val{kind: valThing, qual: "env:" + name}
+		case "global", "builtins":
+			return val{kind: valThing, qual: name}
+		case "sys.executable":
+			return val{}
+		}
+		if v.qual == "sys" && name == "executable" && r.python {
+			return text("python")
+		}
+		if v.qual == "process" && name == "execPath" && !r.python {
+			return text("node")
+		}
+		if v.qual == "os" && name == "environb" {
+			name = "environ"
+		}
+		if v.qual == "process" && name == "argv" || v.qual == "sys" && name == "argv" {
+			return val{kind: valList, items: []val{{from: "many"}}, qual: "argv"}
+		}
+		if name == "default" && !r.python {
+			return v
+		}
+		return val{kind: valThing, qual: v.qual + "." + name, recv: &v}
+	}
+	return val{kind: valThing, qual: "." + name, recv: &v}
+}
+
+func (r *reader) indexed(n *node) val {
+	base := r.eval(n.kids[0])
+	key := r.eval(n.kids[1])
+	r.pos = r.place.at(n.line, n.col)
+	out := val{}
+	base.each(func(v val) {
+		switch {
+		case v.kind == valThing && (v.qual == "os.environ" || v.qual == "process.env"):
+			r.env(key)
+			out = val{kind: valThing, qual: "env:"}
+		case v.kind == valThing && (v.qual == "globals()" || v.qual == "locals()" || v.qual == "vars()" || v.qual == "global" || v.qual == "builtins" || strings.HasSuffix(v.qual, ".__dict__")):
+			if key.kind == valText && key.exact && !key.decoded {
+				out = r.name(key.text)
+			} else {
+				out = val{kind: valThing, qual: "computed"}
+			}
+		case v.kind == valThing && key.kind == valText && key.exact && !strings.HasSuffix(v.qual, ")"):
+			// module["name"], as JavaScript spells attributes too
+			out = r.attr(v, key.text)
+			if key.decoded {
+				r.opaque(r.pos, "a member whose name is computed")
+			}
+		case v.kind == valThing && !r.python && key.kind == valText && !key.exact && r.moduleOf(v.qual):
+			out = val{kind: valThing, qual: "computed"}
+		case v.kind == valThing && !r.python && key.kind != valText && r.moduleOf(v.qual):
+			out = val{kind: valThing, qual: "computed"}
+		case v.kind == valDict && key.kind == valText && key.exact:
+			if x, ok := v.key(key.text); ok {
+				out = x
+			}
+		case v.kind == valDict:
+			out = choice(v.items...)
+		case v.kind == valList && v.qual != "argv":
+			if i, err := strconv.Atoi(n.kids[1].text); err == nil && n.kids[1].kind == nodeNumber && i < len(v.items) {
+				out = v.items[i]
+			} else if len(v.items) > 0 {
+				out = choice(v.items...)
+			}
+			out.from = ""
+		case v.kind == valText:
+			out = val{kind: valText}
+		}
+	})
+	return out
+}
+
+// moduleOf says whether a name is that of a module whose members run things.
+func (r *reader) moduleOf(qual string) bool {
+	switch qual {
+	case "child_process", "fs", "net", "http", "https", "process", "os", "vm", "module", "subprocess", "shutil", "builtins":
+		return true
+	}
+	return false
+}
+
+func (r *reader) env(key val) {
+	key.each(func(k val) {
+		if k.kind == valText && k.exact {
+			r.variable(k.text, r.pos)
+		} else {
+			r.need("env_var.read", "", false, r.pos, "the name of the variable is computed")
+		}
+	})
+}
+
+func (r *reader) tagged(n *node) val {
+	tag := r.eval(n.kids[0])
+	v := r.eval(n.kids[1])
+	if tag.kind == valThing && (strings.HasPrefix(tag.qual, "zx") || tag.qual == "$" || tag.qual == "Bun.$" || tag.qual == "bun.$" || strings.HasPrefix(tag.qual, "execa.")) {
+		r.shellCode(v, nil)
+	}
+	return v
+}
+
+// imports binds what an import names, and follows files of the same place.
+func (r *reader) imports(n *node) {
+	module := moduleName(n.text)
+	for i := 0; i+1 < len(n.keys); i += 2 {
+		name, alias := n.keys[i], n.keys[i+1]
+		switch {
+		case name == "" && alias == "": // import a.b
+			top, _, _ := strings.Cut(module, ".")
+			r.bind(top, val{kind: valThing, qual: top})
+		case name == "" || name == "default":
+			r.bind(alias, val{kind: valThing, qual: module})
+		case name == "*":
+			r.bind("*"+module, val{kind: valThing, qual: module})
+			r.star(module)
+		default:
+			v := r.attr(val{kind: valThing, qual: module}, name)
+			if module == "process" && name == "env" || module == "os" && name == "environ" {
+				v = val{kind: valThing, qual: module + "." + name}
+			}
+			r.bind(alias, v)
+		}
+	}
+	r.imported(module, n.text)
+	for i := 0; i+1 < len(n.keys); i += 2 {
+		if r.python && n.keys[i] != "" && n.keys[i] != "*" {
+			r.local(n.text + "." + n.keys[i])
+		}
+	}
+	r.local(n.text)
+}
+
+// star binds the names of "from os import *".
+func (r *reader) star(module string) {
+	prefix := "py:" + module + "."
+	for _, c := range callNames {
+		if rest, ok := strings.CutPrefix(c.name, prefix); ok && !strings.ContainsAny(rest, ".*(") {
+			r.bind(rest, val{kind: valThing, qual: module + "." + rest})
+		}
+	}
+}
+
+// moduleName gives modules with several names one.
+func moduleName(s string) string {
+	s = strings.TrimPrefix(s, "node:")
+	switch s {
+	case "fs/promises", "fs-extra", "graceful-fs":
+		return "fs"
+	case "playwright-core", "playwright-chromium", "@playwright/test", "puppeteer-core":
+		return "playwright"
+	case "cPickle", "_pickle", "cloudpickle":
+		return "pickle"
+	case "path/posix":
+		return "path"
+	}
+	return s
+}
+
+// imported looks at modules that need something by being there.
+func (r *reader) imported(module, as string) {
+	if strings.HasPrefix(as, "http://") || strings.HasPrefix(as, "https://") {
+		r.host("web.fetch", literal(as), r.pos, "imports code from the net")
+		r.opaque(r.pos, "the code comes from the net")
+	}
+}
+
+// local follows a module that lies beside this file.
+func (r *reader) local(name string) {
+	if r.env0().FS == nil || r.place.file == "" || r.quiet > 0 || !strings.HasPrefix(r.place.file, "/") {
+		return
+	}
+	dir := r.place.file[:strings.LastIndexByte(r.place.file, '/')]
+	var tries []string
+	if r.python {
+		base := name
+		for strings.HasPrefix(base, ".") {
+			base = base[1:]
+			if strings.HasPrefix(base, ".") {
+				dir = dir[:max(0, strings.LastIndexByte(dir, '/'))]
+			}
+		}
+		base = dir + "/" + strings.ReplaceAll(base, ".", "/")
+		tries = []string{base + ".py", base + "/__init__.py"}
+	} else {
+		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
+			return
+		}
+		base := dir + "/" + name
+		if strings.HasPrefix(name, "/") {
+			base = name
+		}
+		tries = []string{base, base + ".js", base + ".mjs", base + ".cjs", base + ".ts", base + "/index.js", base + "/index.ts"}
+	}
+	for _, t := range tries {
+		if at := r.env0().locate(t); at != "" && r.env0().exists(at) {
+			if strings.HasSuffix(at, ".json") || strings.HasSuffix(at, ".node") {
+				return
+			}
+			r.follow(at, r.place)
+			return
+		}
+	}
+	if !r.python {
+		r.unknownAt(r.pos, "not read: "+policy.Escape(name))
+	}
+}
+
+func (r *reader) env0() *Env { return &r.scan.env }

@@ -96,8 +96,8 @@ func role(opts, name string) (role string, takes, attached bool) {
 	for opts != "" {
 		var item string
 		item, opts, _ = strings.Cut(opts, " ")
-		if n, r, ok := strings.Cut(item, ":"); ok && n == name {
-			return r, true, false
+		if i := strings.LastIndexByte(item, ':'); i > 0 && item[:i] == name {
+			return item[i+1:], true, false
 		}
 		if item == name+"?" {
 			return "-", true, true

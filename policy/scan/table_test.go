@@ -83,3 +83,21 @@ func TestCommandExamples(t *testing.T) {
 }
 
 var cmpEmpty = cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })
+
+// Every row of the table of functions is run by its example.
+func TestCallExamples(t *testing.T) {
+	for _, row := range readTable(t, "calls.toml", "call") {
+		t.Run(row.Names[0], func(t *testing.T) {
+			lang := map[string]string{"py:": "python", "js:": "javascript"}[row.Names[0][:3]]
+			r := scan.Source(lang, row.Example, scan.Env{})
+			if diff := cmp.Diff(row.Expect, spell(r), cmpEmpty); diff != "" {
+				t.Errorf("%s\n%s", row.Example, diff)
+			}
+			for _, n := range r.Needs {
+				if policy.Lookup(n.Capability) == nil {
+					t.Errorf("%s: no such capability: %s", row.Example, n.Capability)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,564 @@
+package scan
+
+import "strings"
+
+// special reads calls whose arguments decide what they need. It is false if the
+// row's roles count as well.
+func (r *reader) special(row *callRow, c *invoked) (val, bool) {
+	here := field{exact: true}
+	switch row.Special {
+	case "open":
+		return r.open(row, c, c.arg(0), c.arg(1)), true
+	case "pathopen": // Path.open(mode)
+		if c.recv != nil {
+			return r.open(row, c, *c.recv, c.arg(0)), true
+		}
+	case "archive": // ZipFile(path, mode), tarfile.open(path, mode)
+		name := c.arg(0)
+		if v, ok := c.kw.key("name", "file"); ok && len(c.args) == 0 {
+			name = v
+		}
+		role := "r"
+		if m := r.mode(c, c.arg(1)); m != "" && strings.ContainsAny(m[:1], "wxa") {
+			role = "w"
+		}
+		r.role(role, name, row.Reason)
+		if v, ok := c.kw.key("fileobj"); ok {
+			_ = v
+		}
+	case "extract":
+		target := c.arg(0)
+		if strings.HasSuffix(c.qual, ".extract") {
+			target = c.arg(1)
+		}
+		v, ok := c.kw.key("path", "members_path")
+		if ok {
+			target = v
+		}
+		if target.kind == valUnknown && !ok && len(c.args) == 0 || strings.HasSuffix(c.qual, ".extract") && len(c.args) < 2 && !ok {
+			target = text(".")
+		}
+		r.role("w", target, row.Reason)
+		return val{}, true
+	case "glob": // recv.glob(pattern)
+		if c.recv != nil && (c.recv.kind == valText || c.recv.kind == valUnknown || c.recv.kind == valChoice) {
+			c.recv.each(func(d val) {
+				p := joinPath(d, c.arg(0))
+				if d.kind == valText && d.text == "." {
+					p = c.arg(0)
+				}
+				r.role("r", p, row.Reason)
+			})
+			return val{kind: valList, items: []val{{qual: "path", kind: valText}}}, true
+		}
+		return val{}, true
+	case "list": // what lists a directory gives unknown paths
+		r.apply(row, c)
+		if len(c.args) == 0 && c.recv != nil && c.recv.kind == valThing {
+			r.role("r", text("."), row.Reason)
+		}
+		return val{kind: valList, items: []val{{kind: valText, from: "many"}}}, true
+	case "shell":
+		r.shellCode(c.arg(0), c)
+		for _, a := range c.args[min(1, len(c.args)):] {
+			r.use(a)
+		}
+		return val{kind: valThing, qual: "subprocess.result()"}, true
+	case "subprocess":
+		r.subprocess(c)
+		return val{kind: valThing, qual: "subprocess.result()"}, true
+	case "argv": // execvp(file, args), posix_spawn(path, argv)
+		args := []val{c.arg(0)}
+		if strings.Contains(c.qual, "execl") || strings.Contains(c.qual, "spawnl") {
+			first := 2
+			if strings.Contains(c.qual, "spawn") {
+				args, first = []val{c.arg(1)}, 3
+			}
+			if len(c.args) > first {
+				args = append(args, c.args[first:]...)
+			}
+		} else {
+			rest := c.arg(1)
+			if strings.Contains(c.qual, "spawnv") {
+				args, rest = []val{c.arg(1)}, c.arg(2)
+			}
+			if rest.kind == valList && len(rest.items) > 0 {
+				args = append(args, rest.items[1:]...)
+			} else {
+				args = append(args, val{from: "many"})
+			}
+		}
+		r.argv(args, c)
+		return val{}, true
+	case "spawn": // spawn(program, [args], options)
+		shellOption := false
+		if v, ok := c.named("shell"); ok && v.kind != valUnknown {
+			shellOption = true
+		}
+		_, hasShell := c.named("shell")
+		args := []val{c.arg(0)}
+		if c.arg(1).kind == valList {
+			args = append(args, c.arg(1).items...)
+		} else if len(c.args) > 1 && c.arg(1).kind != valDict && c.arg(1).kind != valThing {
+			args = append(args, val{from: "many"})
+		}
+		if (shellOption || hasShell) && len(args) == 1 && strings.Contains(args[0].text, " ") {
+			r.shellCode(args[0], c)
+			return val{kind: valThing, qual: "subprocess.result()"}, true
+		}
+		r.argv(args, c)
+		return val{kind: valThing, qual: "subprocess.result()"}, true
+	case "fork":
+		c.arg(0).each(func(x val) {
+			r.need("process.create", "node", true, r.pos, row.Reason)
+			sh := r.newShell(c)
+			sh.script(x.field(), "javascript", r.pos, row.Reason)
+		})
+		return val{}, true
+	case "code":
+		if len(c.args) == 0 {
+			return val{}, true
+		}
+		r.languageCode(c.args[len(c.args)-1])
+		if c.new || !r.python { // new Function(a, b, code)
+			r.opaque(r.pos, row.Reason)
+		}
+		return val{}, true
+	case "exec": // exec, eval, compile
+		if len(c.args) > 0 && c.args[0].kind == valThing && c.args[0].qual == "compile()" {
+			if len(c.args[0].items) > 0 {
+				return val{}, true // compile was read
+			}
+		}
+		if c.recv != nil && strings.Contains(c.qual, ".") && c.recv.kind != valThing {
+			return val{}, true
+		}
+		r.languageCode(c.arg(0))
+		return val{kind: valThing, qual: c.qual + "()", items: c.args}, true
+	case "opaque":
+		r.opaque(r.pos, row.Reason)
+		r.apply(row, c)
+		return val{kind: valThing, qual: c.qual + "()", items: c.args}, true
+	case "import": // __import__, import_module, require, import()
+		return r.dynamicImport(c), true
+	case "getattr":
+		return r.getattr(c), true
+	case "environ":
+		r.env(c.arg(0))
+		if len(c.args) > 1 && c.args[1].kind == valText {
+			d := c.args[1]
+			d.exact = false
+			return d, true
+		}
+		return val{kind: valThing, qual: "env:"}, true
+	case "environ-all":
+		r.need("env_var.read", "*", true, r.pos, row.Reason)
+		return val{}, true
+	case "http":
+		r.http(row, c)
+		return val{kind: valThing, qual: "requests.result()"}, true
+	case "client": // a client of an address: options or arguments
+		r.client(row, c)
+	case "request": // urllib.request.Request
+		return val{kind: valThing, qual: "urllib.request.Request()", items: append(append([]val(nil), c.kw.items...), c.args...), keys: c.kw.keys, recv: &val{items: c.args}}, true
+	case "urlopen":
+		r.urlopen(row, c)
+		return val{kind: valThing, qual: "requests.result()"}, true
+	case "nodehttp":
+		r.nodeHTTP(row, c)
+		return val{kind: valThing, qual: "http.request()"}, true
+	case "netconnect": // connect(port, host) or connect({host, port}) or (path)
+		if v, ok := c.named("host", "hostname"); ok {
+			r.role("net", v, row.Reason)
+		} else if v, ok := c.named("path"); ok {
+			r.role("b", v, row.Reason)
+		} else if len(c.args) > 1 && c.arg(1).kind == valText {
+			r.role("net", c.arg(1), row.Reason)
+		} else if c.arg(0).kind == valText && strings.HasPrefix(c.arg(0).text, "/") {
+			r.role("b", c.arg(0), row.Reason)
+		} else if len(c.args) > 1 && c.arg(1).kind == valUnknown {
+			r.need("network.client", "", false, r.pos, row.Reason)
+		} else {
+			r.need("network.client", "localhost", true, r.pos, row.Reason)
+		}
+		return val{}, true
+	case "connect": // x.connect(...): of a socket, a client
+		r.connect(row, c)
+		return val{}, true
+	case "rename": // a method that moves what it is of
+		if c.recv == nil || len(c.args) != 1 || c.recv.kind == valThing && !strings.HasPrefix(c.recv.qual, "env:") && c.recv.qual != "" && !strings.HasSuffix(c.recv.qual, "()") {
+			return val{}, true
+		}
+		if c.recv.kind == valThing && strings.HasPrefix(c.recv.qual, "pandas") {
+			return val{}, true
+		}
+		r.role("d", *c.recv, row.Reason)
+		r.role("w", c.arg(0), row.Reason)
+		return val{}, true
+	case "save": // x.save(path), for libraries that write documents
+		target := c.arg(0)
+		if v, ok := c.named("filename", "path", "fileName"); ok {
+			target = v
+		} else if len(c.args) == 0 {
+			return val{}, true
+		}
+		if target.kind == valDict || target.kind == valList {
+			return val{}, true
+		}
+		r.role("w", target, row.Reason)
+		return val{}, true
+	case "socketpath":
+		r.path(reads|writes, c.arg(0).field(), here, r.pos, row.Reason)
+	case "method": // path methods: only of what may be a path
+		if c.recv != nil && c.recv.kind == valThing && c.recv.qual != "" && !strings.HasPrefix(c.recv.qual, "env:") && !strings.HasPrefix(c.recv.qual, ".") && !strings.HasSuffix(c.recv.qual, "()") {
+			return val{}, true
+		}
+		if c.recv != nil && notAFile(c.recv.qual) {
+			return val{}, true
+		}
+	case "smtp":
+		if len(c.args) == 0 {
+			if _, ok := c.kw.key("host"); !ok {
+				return val{kind: valThing, qual: c.qual + "()"}, true
+			}
+		}
+	case "optional": // only with an argument
+		if len(c.args) == 0 && len(c.kw.items) == 0 {
+			return val{kind: valThing, qual: c.qual + "()"}, true
+		}
+	case "temp":
+		return val{kind: valText, from: "temp", text: "", qual: "path"}, true
+	case "camera":
+		if c.arg(0).kind == valText {
+			r.role("r", c.arg(0), row.Reason)
+		} else {
+			r.need("camera.capture", "", true, r.pos, row.Reason)
+		}
+	case "dotenv":
+		f := text(".env")
+		if len(c.args) > 0 && c.arg(0).kind != valDict {
+			f = c.arg(0)
+		}
+		if v, ok := c.named("path", "dotenv_path"); ok {
+			f = v
+		}
+		r.role("r", f, row.Reason)
+	case "jsread":
+		if strings.Contains(c.qual, "eaddir") || strings.Contains(c.qual, "lob") || strings.Contains(c.qual, "eadDir") {
+			r.apply(row, c)
+			return val{kind: valList, items: []val{{kind: valText, from: "many"}}}, true
+		}
+		r.apply(row, c)
+		return val{kind: valThing, qual: "file()"}, true
+	case "download": // of a bucket: (key, file), of an object: (file)
+		if len(c.args) > 0 {
+			r.role("w", c.args[len(c.args)-1], row.Reason)
+		}
+		return val{}, true
+	case "httpclient":
+		return val{kind: valThing, qual: c.qual + "()", items: c.args}, true
+	case "httprequest":
+		capability := "web.post"
+		if m := strings.ToUpper(c.arg(0).text); m == "GET" || m == "HEAD" {
+			capability = "web.fetch"
+		}
+		if c.recv != nil && len(c.recv.items) > 0 {
+			r.host(capability, c.recv.items[0].field(), r.pos, row.Reason)
+		} else {
+			r.need(capability, "", false, r.pos, row.Reason)
+		}
+	case "httpopen":
+		capability := "web.post"
+		if m := strings.ToUpper(c.arg(0).text); m == "GET" || m == "HEAD" {
+			capability = "web.fetch"
+		}
+		r.host(capability, c.arg(1).field(), r.pos, row.Reason)
+	case "sqlalchemy":
+		r.role("database", c.arg(0), row.Reason)
+	}
+	return val{}, false
+}
+
+// mode gives the mode of an open call; "?" if it is computed.
+func (r *reader) mode(c *invoked, positional val) string {
+	v, ok := c.named("mode", "flags", "flag")
+	if !ok {
+		v = positional
+	}
+	switch {
+	case v.kind == valText && v.exact:
+		return v.text
+	case v.kind == valDict:
+		return "r"
+	case v.kind == valUnknown && !ok && positional.kind == valUnknown:
+		return "r"
+	}
+	return "?"
+}
+
+func (r *reader) open(row *callRow, c *invoked, name, positional val) val {
+	if v, ok := c.kw.key("file", "filename"); ok && len(c.args) == 0 {
+		name = v
+	}
+	mode := r.mode(c, positional)
+	switch {
+	case mode == "?" || strings.Contains(mode, "r+"):
+		r.role("b", name, row.Reason)
+	case strings.ContainsAny(mode, "wax"):
+		r.role("w", name, row.Reason)
+	default:
+		r.role("r", name, row.Reason)
+	}
+	return val{kind: valThing, qual: "file()"}
+}
+
+func (r *reader) subprocess(c *invoked) {
+	cmd := c.arg(0)
+	if v, ok := c.kw.key("args", "cmd"); ok && len(c.args) == 0 {
+		cmd = v
+	}
+	shellText := false
+	if v, ok := c.kw.key("shell"); ok {
+		_ = v
+		shellText = true
+	}
+	if strings.Contains(c.qual, "create_subprocess_exec") {
+		r.argv(c.args, c)
+		return
+	}
+	cmd.each(func(x val) {
+		switch {
+		case x.kind == valList && len(x.items) > 0 && x.qual != "argv" && x.items[0].from != "many":
+			if shellText {
+				r.shellCode(x.items[0], c)
+				return
+			}
+			r.argv(x.items, c)
+		case x.kind == valText && x.exact:
+			r.shellCode(x, c)
+		case x.kind == valText && x.text != "" && !shellText:
+			r.shellCode(x, c)
+		default:
+			r.need("process.create", "", false, r.pos, "starts a program")
+			r.opaque(r.pos, "the program is decided at run time")
+		}
+	})
+}
+
+func (r *reader) dynamicImport(c *invoked) val {
+	a := c.arg(0)
+	if len(c.args) == 0 {
+		return val{}
+	}
+	if a.kind != valText || !a.exact || a.decoded {
+		r.opaque(r.pos, "the module is decided at run time")
+		if a.kind != valText || !a.exact {
+			return val{kind: valThing, qual: "imported"}
+		}
+	}
+	module := moduleName(a.text)
+	r.imported(module, a.text)
+	r.local(a.text)
+	if !r.python && c.qual == "require.resolve" {
+		return val{}
+	}
+	return val{kind: valThing, qual: module}
+}
+
+func (r *reader) getattr(c *invoked) val {
+	of, name := c.arg(0), c.arg(1)
+	if name.kind == valText && name.exact {
+		if name.decoded {
+			r.opaque(r.pos, "an attribute whose name is spelled out of pieces")
+		}
+		return r.attr(of, name.text)
+	}
+	if of.kind == valThing && !strings.HasPrefix(of.qual, ".") && !strings.HasPrefix(of.qual, "local ") && !strings.Contains(of.qual, "parse_args") {
+		return val{kind: valThing, qual: "computed"}
+	}
+	return val{}
+}
+
+// http reads requests.get(url), session.post(url), request(method, url).
+func (r *reader) http(row *callRow, c *invoked) {
+	method := strings.ToLower(c.qual[strings.LastIndexByte(c.qual, '.')+1:])
+	url := c.arg(0)
+	if c.recv != nil {
+		if base, ok := c.recv.key("base_url", "baseURL", "prefixUrl", "prefix_url"); ok && base.kind == valText {
+			if url.kind != valText || !strings.Contains(url.text, "://") {
+				url = plus(base, url)
+			}
+		} else if len(c.recv.items) > 0 && c.recv.items[0].kind == valDict {
+			if base, ok := c.recv.items[0].key("baseURL", "prefixUrl"); ok && (url.kind != valText || !strings.Contains(url.text, "://")) {
+				url = plus(base, url)
+			}
+		}
+	}
+	verb := method
+	switch method {
+	case "request", "stream":
+		if r.python || c.arg(0).kind == valText && c.arg(1).kind == valText {
+			verb, url = strings.ToLower(c.arg(0).text), c.arg(1)
+			if c.arg(0).kind != valText || !c.arg(0).exact {
+				verb = "?"
+			}
+		} else {
+			verb = "?"
+		}
+	case "get", "head", "options", "post", "put", "patch", "delete", "getjson":
+	default:
+		verb = "get"
+	}
+	if v, ok := c.named("url", "uri"); ok {
+		url = v
+	}
+	if v, ok := c.named("method"); ok {
+		verb = strings.ToLower(v.text)
+		if v.kind != valText || !v.exact {
+			verb = "?"
+		}
+	}
+	capability := "web.post"
+	switch verb {
+	case "get", "head", "options", "getjson":
+		capability = "web.fetch"
+		if method != "get" && method != "head" {
+			if _, ok := c.named("body"); ok && !r.python && verb == "get" && method != "options" {
+				capability = "web.post"
+			}
+		}
+	}
+	if url.kind == valDict {
+		url = val{}
+	}
+	if url.kind == valThing && url.qual == "Request()" {
+		if len(url.items) > 0 {
+			url = url.items[0]
+		}
+	}
+	url.each(func(x val) {
+		f := x.field()
+		if x.kind == valText && strings.HasPrefix(f.text, "/") && f.exact && !r.python {
+			r.need(capability, "", false, r.pos, row.Reason)
+			return
+		}
+		r.host(capability, f, r.pos, row.Reason)
+	})
+}
+
+func (r *reader) urlopen(row *callRow, c *invoked) {
+	url, capability := c.arg(0), "web.fetch"
+	if v, ok := c.kw.key("url"); ok {
+		url = v
+	}
+	if _, ok := c.kw.key("data"); ok || len(c.args) > 1 && c.qual != "urllib.request.urlretrieve" {
+		capability = "web.post"
+	}
+	if url.kind == valThing && strings.HasSuffix(url.qual, "Request()") {
+		q := url
+		if _, ok := q.key("data"); ok || q.recv != nil && len(q.recv.items) > 1 {
+			capability = "web.post"
+		}
+		if m, ok := q.key("method"); ok {
+			switch strings.ToUpper(m.text) {
+			case "GET", "HEAD", "OPTIONS":
+				capability = "web.fetch"
+			default:
+				capability = "web.post"
+			}
+		}
+		url = val{}
+		if u, ok := q.key("url"); ok {
+			url = u
+		} else if q.recv != nil && len(q.recv.items) > 0 {
+			url = q.recv.items[0]
+		}
+	}
+	url.each(func(x val) { r.host(capability, x.field(), r.pos, row.Reason) })
+}
+
+// nodeHTTP reads http.request and https.get.
+func (r *reader) nodeHTTP(row *callRow, c *invoked) {
+	url := c.arg(0)
+	if v, ok := c.named("hostname", "host"); ok {
+		url = v
+	} else if url.kind == valDict {
+		url = text("localhost")
+	}
+	capability := "web.fetch"
+	if strings.HasSuffix(c.qual, ".request") {
+		if v, ok := c.named("method"); ok {
+			switch strings.ToUpper(v.text) {
+			case "GET", "HEAD", "OPTIONS":
+			default:
+				capability = "web.post"
+			}
+		} else if url.kind == valUnknown || c.arg(0).kind == valUnknown {
+			capability = "web.post"
+		}
+	}
+	url.each(func(x val) { r.host(capability, x.field(), r.pos, row.Reason) })
+}
+
+// client reads constructors that take a host: Redis(host=...), new Client({...}).
+func (r *reader) client(row *callRow, c *invoked) {
+	if v, ok := c.named("host", "hostname", "server", "contactPoints", "brokers", "node", "nodes"); ok {
+		if v.kind == valDict {
+			v, _ = v.key("host", "hostname")
+		}
+		r.role("net", v, row.Reason)
+		return
+	}
+	if v, ok := c.named("socket"); ok {
+		if h, ok := v.key("host"); ok {
+			r.role("net", h, row.Reason)
+			return
+		}
+	}
+	if v, ok := c.named("url", "uri", "connectionString", "dsn", "conninfo", "hosts", "bootstrap_servers", "server_url"); ok {
+		r.role("net", v, row.Reason)
+		return
+	}
+	if a := c.arg(0); len(c.args) > 0 && a.kind != valDict {
+		if a.kind == valText && strings.Contains(a.text, "host=") {
+			_, h, _ := strings.Cut(a.text, "host=")
+			h, _, _ = strings.Cut(h, " ")
+			a = val{kind: valText, text: h, exact: a.exact || !strings.Contains(h, "$")}
+		}
+		r.role("net", a, row.Reason)
+		return
+	}
+	r.need("network.client", "", false, r.pos, row.Reason)
+}
+
+// connect reads the method connect of anything.
+func (r *reader) connect(row *callRow, c *invoked) {
+	a := c.arg(0)
+	if v, ok := c.kw.key("hostname", "host"); ok && len(c.args) == 0 {
+		a = v
+	} else if len(c.args) == 0 {
+		if len(c.kw.items) > 0 {
+			r.need("network.client", "", false, r.pos, row.Reason)
+		}
+		return // of a client that knows its address
+	}
+	if v, ok := c.kw.key("key_filename"); ok {
+		r.role("key", v, "logs in with the key")
+	}
+	switch {
+	case a.kind == valList:
+		r.role("address", a, row.Reason)
+	case a.kind == valDict:
+		if v, ok := a.key("host", "hostname"); ok {
+			r.role("net", v, row.Reason)
+		}
+		if v, ok := a.key("privateKeyPath"); ok {
+			r.role("key", v, row.Reason)
+		}
+	case !r.python && len(c.args) > 1 && a.kind != valText && c.arg(1).kind == valText: // (port, host)
+		r.role("net", c.arg(1), row.Reason)
+	case a.kind == valThing && strings.HasPrefix(a.qual, "local "):
+	default:
+		r.role("net", a, row.Reason)
+	}
+}

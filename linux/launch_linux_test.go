@@ -139,7 +139,7 @@ func TestNothingSurvives(t *testing.T) {
 
 // The fork has to hold up while the collector runs and on a single processor.
 func TestStartUnderLoad(t *testing.T) {
-	f := linux.Probe()
+	f := linux.ProbeDeep()
 	dir := tempDir(t)
 	stop := make(chan struct{})
 	defer close(stop)

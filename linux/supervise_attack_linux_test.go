@@ -54,6 +54,16 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	s := &scene{cell: newCell(t)}
 	s.features |= linux.NotifySockets
+	// The controls take permissions away; the directories have to go all the
+	// same.
+	t.Cleanup(func() {
+		filepath.WalkDir(s.outside, func(path string, d os.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
 	for _, f := range []string{"old.txt", "old2.txt", "olddir/inner.txt", ".git/HEAD", ".git/config", ".git/hooks/pre-commit",
 		"sub/.git/config", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
 		s.write(f, "old\n")

@@ -340,7 +340,7 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 		}
 		if c.denied(child, mixed) == mixed && !(e.IsDir() && c.below(child, mixed) != 0) {
 			c.plan.Carved = append(c.plan.Carved, child)
-			if c.opens {
+			if c.opens || c.facts.Observe {
 				c.plan.Denied = append(c.plan.Denied, child)
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"skillrun/audit"
@@ -108,11 +109,18 @@ func (j *job) keep(accepted, declined, grants []string) error {
 	}
 	var allowed []policy.Entry
 	for _, e := range j.set.Entries() {
-		if e.Effect == policy.Allow {
+		if e.Effect == policy.Allow && (e.Source != "prompt" || slices.Contains(a.Accepted, e.Key())) {
 			allowed = append(allowed, e)
 		}
 	}
-	a.Allowed = skill.Permissions(append(allowed, j.set.Grants()...))
+	for _, g := range a.Grants {
+		e, err := policy.ParseGrant(g, "approval")
+		if err != nil {
+			return err
+		}
+		allowed = append(allowed, e)
+	}
+	a.Allowed = skill.Permissions(allowed)
 	store, err := openApprovals(j, true)
 	if err != nil {
 		return err

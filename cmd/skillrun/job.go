@@ -42,6 +42,8 @@ type job struct {
 	ownOutput bool
 	// consents are the answers that this run rests on, for the record.
 	consents []*audit.Grant
+	accepted []string       // keys of confirm entries that the user accepted
+	given    []policy.Entry // grants in answer to a question
 }
 
 // policyFlags are the flags of run, explain and profile that decide rights.
@@ -64,6 +66,7 @@ func policyFlags() []cli.Flag {
 type answers struct {
 	accepted []string // keys of confirm entries
 	grants   []policy.Entry
+	lasting  string // of the grants: "once" or "version"
 }
 
 // newJob brings together what has a say.
@@ -121,8 +124,10 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	if err := j.settings(c, config, &in); err != nil {
 		return nil, err
 	}
+	j.accepted, j.given = more.accepted, more.grants
 	in.Grants = append(in.Grants, more.grants...)
 	in.Accepted = more.accepted
+	j.consented("terminal", more.lasting, more.grants)
 	if m := j.memory; m.holds() {
 		in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
 		for _, g := range m.record.Grants {

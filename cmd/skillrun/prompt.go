@@ -49,6 +49,7 @@ func (j *job) consent() error {
 		return err
 	}
 	j.host.FS = newSnapshot() // answering may have taken minutes
+	j.accepted = append(j.accepted, keysOf(a.accepted)...)
 	j.set = j.set.Accept(keysOf(a.accepted)...)
 	lasting := "once"
 	if a.always {

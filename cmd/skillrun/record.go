@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skillrun/audit"
+	"skillrun/policy"
 	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -76,6 +77,13 @@ type recorder struct {
 	index   map[audit.Denial]int
 	dropped int
 	shown   int
+	lifting []lifting
+}
+
+// lifting is a refusal with the grant that would lift it.
+type lifting struct {
+	refusal sandbox.Refusal
+	grant   policy.Entry
 }
 
 // shownDenials is how many denials are printed before a count stands for the
@@ -239,6 +247,9 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.index[rec] = len(r.denials)
 	rec.Count = 1
 	r.denials = append(r.denials, rec)
+	if e, ok := offerable(&d); ok {
+		r.lifting = append(r.lifting, lifting{d, e})
+	}
 	if r.show && r.shown < shownDenials {
 		r.shown++
 		say("denied %s", denialLine(r.job, d))

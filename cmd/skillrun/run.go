@@ -40,9 +40,22 @@ func run(c *cli.Context, in *invocation) error {
 	if !in.dashes || len(in.command) == 0 {
 		return usage(errors.New("no command: put it after \"--\""))
 	}
-	j, err := newJob(c, in.command, answers{})
+	said := &answers{}
+	for {
+		again, err := attempt(c, in, *said)
+		if again == nil {
+			return err
+		}
+		said = again
+	}
+}
+
+// attempt runs the command once. It gives what the user said for another run,
+// if there is to be one.
+func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err error) {
+	j, err := newJob(c, in.command, said)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, f := range j.findings {
 		say("%s", f)
@@ -51,12 +64,12 @@ func run(c *cli.Context, in *invocation) error {
 		say("%s", j.undeclared())
 	}
 	if err := j.consent(); err != nil {
-		return err
+		return nil, err
 	}
 	signals := catchSignals()
 	profile, err := j.profile()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	word := j.argv[0]
 	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
@@ -66,20 +79,20 @@ func run(c *cli.Context, in *invocation) error {
 	if err != nil {
 		say("%s", err)
 		if errors.Is(err, fs.ErrNotExist) {
-			return exitError{exitNotFound}
+			return nil, exitError{exitNotFound}
 		}
-		return exitError{exitNotExecutable}
+		return nil, exitError{exitNotExecutable}
 	}
 	if real := j.host.Unshim(path, j.cwd); real != path {
 		path, j.argv = real, append([]string{real}, j.argv[1:]...)
 	}
 	mode, err := parseMode(c.String("namespaces"))
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
 	rec, err := newRecorder(c, j, profile, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rec.close()
 	result, err := sandbox.Run(&sandbox.Spec{
@@ -103,13 +116,13 @@ func run(c *cli.Context, in *invocation) error {
 		var start interface{ NotExecutable() bool }
 		if errors.As(err, &start) && start.NotExecutable() {
 			printError(err)
-			return exitError{exitNotExecutable}
+			return nil, exitError{exitNotExecutable}
 		}
-		return err
+		return nil, err
 	}
 	code, err := rec.ended(result)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.Bool("receipt") || j.vars.receipt {
 		printReceipt(result.Receipt)
@@ -117,10 +130,13 @@ func run(c *cli.Context, in *invocation) error {
 	if result.Status.Signaled() && !result.TimedOut {
 		dieBy(result.Status.Signal())
 	}
-	if code != 0 {
-		return exitError{code}
+	if again, err := rec.offer(code); again != nil || err != nil {
+		return again, err
 	}
-	return nil
+	if code != 0 {
+		return nil, exitError{code}
+	}
+	return nil, nil
 }
 
 // catchSignals begins to catch the signals that are the command's. That takes

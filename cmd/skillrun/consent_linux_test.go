@@ -1,0 +1,263 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// person is somebody at a terminal, with a home, a project and a skill.
+type person struct {
+	t                        *testing.T
+	dir, home, work, skillAt string
+}
+
+const askingManifest = `{"skill_metadata": {"name": "asker", "version": "1.0"}, "permissions": [
+  {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
+  {"capability": "shell.execute", "effect": "allow"},
+  {"capability": "filesystem.write", "effect": "confirm", "constraints": {"workspace_only": true}}]}`
+
+func newPerson(t *testing.T) *person {
+	t.Helper()
+	// Not below /tmp: a run has a /tmp of its own.
+	account, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(account.HomeDir, ".skillrun-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	u := &person{t, dir, filepath.Join(dir, "home"), filepath.Join(dir, "work"), filepath.Join(dir, "asker")}
+	u.write("work/in.csv", "one,two\n")
+	u.write("home/data/a.csv", "three,four\n")
+	u.write("home/.ssh/id", "key\n")
+	u.write("asker/SKILL.md", "---\nname: asker\ndescription: asks\n---\n")
+	u.write("asker/skillguard-manifest.json", askingManifest)
+	return u
+}
+
+func (u *person) write(name, text string) {
+	u.t.Helper()
+	file := filepath.Join(u.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		u.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+func (u *person) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program(u.t), args...)
+	cmd.Dir = u.work
+	cmd.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME="+filepath.Join(u.dir, "state"))
+	return cmd
+}
+
+// at runs a command on a terminal: steps are what is shown and what is typed
+// then, by turns. It gives the exit code and all that was shown.
+func (u *person) at(args []string, steps ...string) (int, string) {
+	u.t.Helper()
+	tty := newTerminal(u.t)
+	cmd := u.command(args...)
+	tty.start(cmd)
+	for i, s := range steps {
+		if i%2 == 0 {
+			tty.wait(s)
+		} else {
+			tty.typed(s)
+		}
+	}
+	shown := tty.rest()
+	cmd.Wait()
+	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(shown, "\r\n", "\n")
+}
+
+func (u *person) touch(file string) []string {
+	return []string{"--skill", u.skillAt, "--", "touch", file}
+}
+
+func (u *person) made(file string) bool {
+	_, err := os.Stat(filepath.Join(u.work, file))
+	return err == nil
+}
+
+const askedOf = "allow? [o]nce [a]lways for this version [c]hoose [n]o: "
+
+func TestConsent(t *testing.T) {
+	u := newPerson(t)
+	if code, shown := u.at(u.touch("f"), askedOf, "n\n"); code != 125 || u.made("f") || !strings.Contains(shown, "declined: nothing was run") {
+		t.Errorf("no: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(u.touch("f"), "create and change files", "", askedOf, "what\n", askedOf, "o\n"); code != 0 || !u.made("f") {
+		t.Errorf("once: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(u.touch("g"), askedOf, "c\n", "which, by number", "\n", "[n]o: ", "n\n"); code == 0 || u.made("g") {
+		t.Errorf("none chosen: exit %d: %s", code, shown)
+	}
+	// Once was once; always is for this version.
+	if code, shown := u.at(u.touch("g"), askedOf, "a\n"); code != 0 || !u.made("g") {
+		t.Errorf("always: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(u.touch("h")); code != 0 || !u.made("h") || strings.Contains(shown, "allow?") {
+		t.Errorf("after always: exit %d: %s", code, shown)
+	}
+	if out, err := u.command(u.touch("i")...).CombinedOutput(); err != nil || !u.made("i") {
+		t.Errorf("after always, no terminal: %v: %s", err, out)
+	}
+	out, err := u.command("grants", "list").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "asker@") || !strings.Contains(string(out), "filesystem.write") {
+		t.Errorf("grants list: %v: %s", err, out)
+	}
+
+	// A changed skill asks again and shows what changed.
+	u.write("asker/scripts/new.sh", "echo\n")
+	u.write("asker/skillguard-manifest.json", strings.Replace(askingManifest, `"permissions": [`, `"permissions": [
+  {"capability": "web.fetch", "effect": "confirm", "constraints": {"resource_scope": ["api.example.com"]}},`, 1))
+	code, shown := u.at(u.touch("j"), askedOf, "n\n")
+	for _, want := range []string{"changed since it was approved", "+ web.fetch: api.example.com", "new scripts/new.sh", "changed skillguard-manifest.json"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("a changed skill does not show %q: %s", want, shown)
+		}
+	}
+	if code != 125 || u.made("j") {
+		t.Errorf("changed and declined: exit %d", code)
+	}
+	if out, err := u.command(u.touch("j")...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--approve declared") || u.made("j") {
+		t.Errorf("changed, no terminal: %v: %s", err, out)
+	}
+	if out, err := u.command("grants", "revoke", u.skillAt).CombinedOutput(); err != nil {
+		t.Errorf("revoke: %v: %s", err, out)
+	}
+	if out, err := u.command("grants", "list").CombinedOutput(); err != nil || len(out) != 0 {
+		t.Errorf("after revoke: %v: %s", err, out)
+	}
+	if out, err := u.command("audit", "verify").CombinedOutput(); err != nil {
+		t.Errorf("audit: %v: %s", err, out)
+	}
+}
+
+// A record that is not as it was written, or of another skill, is no consent,
+// and nothing runs on it.
+func TestApprovalDamaged(t *testing.T) {
+	u := newPerson(t)
+	if code, shown := u.at(u.touch("f"), askedOf, "a\n"); code != 0 {
+		t.Fatalf("always: exit %d: %s", code, shown)
+	}
+	records, err := filepath.Glob(filepath.Join(u.dir, "state", "skillrun", "approvals", "*.approval"))
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
+	}
+	sound, err := os.ReadFile(records[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func() error{
+		"edited": func() error {
+			return os.WriteFile(records[0], []byte(strings.Replace(string(sound), "1.0", "1.1", 1)), 0o600)
+		},
+		"cut":      func() error { return os.WriteFile(records[0], sound[:len(sound)/2], 0o600) },
+		"writable": func() error { return os.Chmod(records[0], 0o666) },
+		"linked": func() error {
+			u.write("elsewhere", string(sound))
+			os.Remove(records[0])
+			return os.Symlink(filepath.Join(u.dir, "elsewhere"), records[0])
+		},
+		"directory writable": func() error { return os.Chmod(filepath.Dir(records[0]), 0o777) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		out, err := u.command(append([]string{"--approve", "declared"}, u.touch("g")...)...).CombinedOutput()
+		if code := exitCodeOf(err); code != 125 || u.made("g") || !strings.Contains(string(out), "pproval") {
+			t.Errorf("%s: exit %d: %s", name, code, out)
+		}
+		os.Remove(records[0])
+		os.Chmod(filepath.Dir(records[0]), 0o700)
+		if err := os.WriteFile(records[0], sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The control: with the record as it was, the command runs.
+	if out, err := u.command(u.touch("g")...).CombinedOutput(); err != nil || !u.made("g") {
+		t.Errorf("sound: %v: %s", err, out)
+	}
+}
+
+func exitCodeOf(err error) int {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+// --approve declared is written down.
+func TestApproveDeclaredRecorded(t *testing.T) {
+	u := newPerson(t)
+	if out, err := u.command(append([]string{"--approve", "declared"}, u.touch("f")...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	found := false
+	for _, r := range u.records() {
+		if r["kind"] == "grant" && r["by"] == "--approve" && r["for"] == "once" && strings.Contains(jsonOf(r), "filesystem.write") && strings.Contains(jsonOf(r), `"asker"`) {
+			found = true
+		}
+	}
+	if !found {
+		t.Errorf("no grant record: %v", u.records())
+	}
+}
+
+// records reads the audit log.
+func (u *person) records() (records []map[string]any) {
+	files, _ := filepath.Glob(filepath.Join(u.dir, "state", "skillrun", "*.jsonl"))
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			var r map[string]any
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				u.t.Fatalf("%v in %s", err, line)
+			}
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+func jsonOf(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// After a failed run the user may allow what was refused; never credentials.
+func TestRetry(t *testing.T) {
+	u := newPerson(t)
+	read := []string{"--skill", u.skillAt, "--approve", "ask", "--", "cat", filepath.Join(u.home, "data", "a.csv")}
+	u.write("asker/skillguard-manifest.json", strings.Replace(askingManifest, "confirm", "allow", 1))
+	const refused = "1 refused: read ~/data/a.csv. [r]etry with these once [a]lways for asker@"
+	if code, shown := u.at(read, askedOf, "a\n", refused, "", "[n]o: ", "n\n"); code == 0 || strings.Contains(shown, "three,four") {
+		t.Errorf("no: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(read, refused, "", "[n]o: ", "r\n"); code != 0 || !strings.Contains(shown, "three,four") {
+		t.Errorf("once: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(read, refused, "", "[n]o: ", "a\n"); code != 0 || !strings.Contains(shown, "three,four") {
+		t.Errorf("always: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(read); code != 0 || !strings.Contains(shown, "three,four") || strings.Contains(shown, "refused") {
+		t.Errorf("after always: exit %d: %s", code, shown)
+	}
+	secret := append(read[:len(read)-1:len(read)-1], filepath.Join(u.home, ".ssh", "id"))
+	if code, shown := u.at(secret); code == 0 || strings.Contains(shown, "etry") || strings.Contains(shown, "key\n") {
+		t.Errorf("secret: exit %d: %s", code, shown)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"skillrun/policy"
+	"skillrun/sandbox"
+)
+
+// offered is how many refusals one question is about, at most: each is shown,
+// so that nobody allows what they did not read.
+const offered = 8
+
+// offerable gives the grant that lifts a refusal, if the user may be asked to
+// give it after a failed run: not for what is denied by name, credentials and
+// control files above all. A script can provoke any refusal.
+func offerable(d *sandbox.Refusal) (policy.Entry, bool) {
+	text := d.Grant()
+	if d.Verdict.Denial != nil || text == "" {
+		return policy.Entry{}, false
+	}
+	e, err := policy.ParseGrant(text, "prompt")
+	return e, err == nil
+}
+
+// offer asks, after a failed run on a terminal, whether to run again with what
+// was refused. It gives the answers for the next run, nil for none.
+func (r *recorder) offer(code int) (*answers, error) {
+	j := r.job
+	if code == 0 || j.approve != policy.ApproveAsk || len(r.lifting) == 0 || len(r.lifting) > offered ||
+		!isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
+		return nil, nil
+	}
+	signal.Reset()
+	tty, err := openTerminal()
+	if err != nil {
+		return nil, nil
+	}
+	defer tty.Close()
+	what := make([]string, len(r.lifting))
+	texts := make([]string, len(r.lifting))
+	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
+	for i, l := range r.lifting {
+		what[i] = policy.Escape(l.refusal.Word() + " " + j.homely(l.refusal.Target()))
+		texts[i] = l.refusal.Grant()
+		next.grants = append(next.grants, l.grant)
+	}
+	always := ""
+	if j.skill != nil {
+		if j.skill.tree == [32]byte{} {
+			if err := j.skill.measure(j); err != nil {
+				return nil, err
+			}
+		}
+		always = "[a]lways for " + policy.Escape(j.skill.versioned()) + " "
+	}
+	question := fmt.Sprintf("skillrun: %d refused: %s. [r]etry with these once %s[n]o: ", len(what), strings.Join(what, ", "), always)
+	in := bufio.NewReader(tty)
+	for {
+		word, err := line(tty, in, question)
+		switch {
+		case err != nil || word == "n" || word == "no":
+			return nil, nil
+		case word == "r" || word == "retry":
+			return next, nil
+		case (word == "a" || word == "always") && always != "":
+			if err := j.keep(nil, nil, texts); err != nil {
+				return nil, fmt.Errorf("cannot keep the answer: %w", err)
+			}
+			next.lasting = "version"
+			return next, nil
+		}
+	}
+}
+
+// homely shortens a path in the home directory.
+func (j *job) homely(path string) string {
+	if rest, ok := strings.CutPrefix(path, j.host.Home+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}

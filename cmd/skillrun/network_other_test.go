@@ -2,5 +2,4 @@
 
 package main_test
 
-// ownNetwork says whether a run can have a network of its own here.
-func ownNetwork() bool { return false }
+func ownNetwork() (bool, error) { return false, nil }

@@ -62,6 +62,7 @@ func run(args []string) error {
 		return err
 	}
 	runtime.LockOSThread()
+	os.Setenv("EMULATED_ENVIRONMENT", args[0])
 	has := func(name string) bool { return strings.Contains(","+args[0]+",", ","+name+",") }
 	if has("user") {
 		if path, err = readable(path); err != nil {

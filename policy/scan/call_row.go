@@ -78,7 +78,16 @@ func callRowFor(lang, qual string) *callRow {
 		return row
 	}
 	if i := strings.LastIndexByte(qual, '.'); i >= 0 {
-		return callOf(lang + qual[i:])
+		if row := callOf(lang + qual[i:]); row != nil {
+			return row
+		}
+		// A module that came as a value: nothing else has names like these.
+		if name, ok := strings.CutSuffix(qual[i+1:], "Sync"); ok && lang == "js:" {
+			if row := callOf(lang + "fs." + name); row != nil {
+				return row
+			}
+			return callOf(lang + "child_process." + name)
+		}
 	}
 	return nil
 }

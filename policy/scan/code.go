@@ -101,7 +101,7 @@ type reader struct {
 	block  string
 	blocks int
 	pos    policy.Pos
-	file   string
+	hint   *val // what a function is given that is being handed over
 	depth  int
 }
 
@@ -347,7 +347,14 @@ func (r *reader) eval(n *node) val {
 		if n.text != "" {
 			r.bind(n.text, val{kind: valThing, qual: "local " + n.text})
 		}
-		r.inScope(n.keys, func() { r.statements(n.kids) })
+		hint := r.hint
+		r.hint = nil
+		r.inScope(n.keys, func() {
+			if hint != nil && len(n.keys) > 0 {
+				r.bind(n.keys[0], *hint)
+			}
+			r.statements(n.kids)
+		})
 		return val{kind: valThing, qual: "local function"}
 	case nodeBlock:
 		r.inBlock(func() { r.statements(n.kids) })
@@ -567,6 +574,9 @@ func (r *reader) attribute(n *node) val {
 
 // attr gives an attribute of a value.
 func (r *reader) attr(v val, name string) val {
+	if name == "constructor" && strings.HasSuffix(v.qual, ".constructor") && !r.python {
+		return val{kind: valThing, qual: "Function"} // the constructor of any function
+	}
 	switch v.kind {
 	case valDict:
 		if x, ok := v.key(name); ok {
@@ -630,6 +640,8 @@ func (r *reader) indexed(n *node) val {
 			} else {
 				out = val{kind: valThing, qual: "computed"}
 			}
+		case v.kind == valThing && key.text == "constructor" && !r.python:
+			out = r.attr(v, "constructor")
 		case v.kind == valThing && key.kind == valText && key.exact && !strings.HasSuffix(v.qual, ")"):
 			// module["name"], as JavaScript spells attributes too
 			out = r.attr(v, key.text)
@@ -640,6 +652,8 @@ func (r *reader) indexed(n *node) val {
 			out = val{kind: valThing, qual: "computed"}
 		case v.kind == valThing && !r.python && key.kind != valText && r.moduleOf(v.qual):
 			out = val{kind: valThing, qual: "computed"}
+		case key.text == "constructor" && !r.python:
+			out = r.attr(v, "constructor")
 		case v.kind == valDict && key.kind == valText && key.exact:
 			if x, ok := v.key(key.text); ok {
 				out = x
@@ -713,7 +727,7 @@ func (r *reader) imports(n *node) {
 	r.imported(module, n.text)
 	for i := 0; i+1 < len(n.keys); i += 2 {
 		if r.python && n.keys[i] != "" && n.keys[i] != "*" {
-			r.local(n.text + "." + n.keys[i])
+			r.local(strings.TrimSuffix(n.text, ".") + "." + n.keys[i])
 		}
 	}
 	r.local(n.text)

@@ -45,7 +45,12 @@ func (r *reader) call(n *node) val {
 	callee := r.eval(n.kids[0])
 	c := invoked{new: n.text == "new", kw: val{kind: valDict}}
 	for i, k := range n.kids[1:] {
+		// import("x").then(m => ...)
+		if k.kind == nodeFunc && strings.HasSuffix(callee.qual, ".then") && callee.recv != nil && callee.recv.kind == valThing && !strings.HasSuffix(callee.recv.qual, "()") {
+			r.hint = callee.recv
+		}
 		v := r.eval(k)
+		r.hint = nil
 		key := n.keys[i+1]
 		switch {
 		case key != "":

@@ -5,6 +5,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -45,6 +46,12 @@ type Spec struct {
 	Files fs.FS
 	// Stdin, Stdout and Stderr are the command's; nil leaves one closed.
 	Stdin, Stdout, Stderr *os.File
+	// Tee gets a copy of what goes through stdin, stdout and stderr. A stream
+	// with one is a pipe to the command; nil leaves it the caller's file.
+	Tee [3]io.Writer
+	// BoundOutput makes pipes of stdout and stderr, so that the profile's limit
+	// of output ends the run.
+	BoundOutput bool
 	// Namespaces says whether the run gets its own.
 	Namespaces Mode
 	// Observe reports file opens and connects that were refused.

@@ -72,13 +72,18 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
 	}
+	tap, err := newTap(spec)
+	if err != nil {
+		return Result{}, err
+	}
+	defer tap.close()
 	cmd := &linux.Command{
 		Path: spec.Path,
 		Argv: spec.Argv,
 		Env:  Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp()),
 		Dir:  spec.Dir,
 		Stdio: [3]int{
-			descriptor(spec.Stdin), descriptor(spec.Stdout), descriptor(spec.Stderr),
+			descriptor(tap.files[0]), descriptor(tap.files[1]), descriptor(tap.files[2]),
 		},
 		Wall: spec.Profile.Limits.Wall,
 		Jobs: jobControl(),
@@ -112,16 +117,23 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Abort()
 		return Result{}, err
 	}
+	tap.start(func() { p.Signal(syscall.SIGKILL) })
 	stop := forward(spec.Signals, p.Signal)
 	state, err := p.Wait()
 	stop()
+	tap.wait()
 	if supervisor != nil {
 		supervisor.Close()
 	}
 	if err != nil {
 		return Result{}, err
 	}
+	limit := ""
+	if tap.burst.Load() {
+		limit = "output"
+	}
 	return Result{
+		Limit:       limit,
 		Status:      state.Status,
 		TimedOut:    state.TimedOut,
 		Killed:      state.Killed,

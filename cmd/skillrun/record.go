@@ -78,6 +78,8 @@ type recorder struct {
 	dropped int
 	shown   int
 	lifting []lifting
+
+	captures [3]*audit.Capture // nil without --capture
 }
 
 // lifting is a refusal with the grant that would lift it.
@@ -112,6 +114,7 @@ func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*rec
 		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
+	r.capture(c.Generic("capture"))
 	r.interpreter, r.script = j.programs(path)
 	go r.lookUp()
 	return r, nil
@@ -272,8 +275,13 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		Wall: time.Since(r.begin), User: res.User, System: res.System, Memory: res.MaxResident,
 		Denials: r.denials, MoreDenials: r.dropped,
 	}
+	for i, to := range [...]*audit.Stream{&end.Stdin, &end.Stdout, &end.Stderr} {
+		if r.captures[i] != nil {
+			*to = r.captures[i].Stream()
+		}
+	}
 	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped}
-	if res.Status.Signaled() && !res.TimedOut {
+	if res.Status.Signaled() && !res.TimedOut && res.Limit == "" {
 		end.Code, end.Signal = 0, signalName(res.Status.Signal())
 		rep.Signal = end.Signal
 	}
@@ -287,7 +295,10 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if res.TimedOut {
 		say("timed out after %v: everything was ended", r.profile.Limits.Wall)
 	}
-	if code != 0 && len(r.denials) == 0 && !r.show {
+	if res.Limit == "output" {
+		say("stopped at its limit of output, %d bytes: everything was ended", r.profile.Limits.Output)
+	}
+	if code != 0 && code != exitTimeout && len(r.denials) == 0 && !r.show {
 		hint("if it failed for want of a right, --denials shows what was refused")
 	}
 	_, err := r.log.Append(end)

@@ -26,7 +26,7 @@ func runCommand(in *invocation) *cli.Command {
 			&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
 			&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
 			&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
-			&cli.StringFlag{Name: "capture", Usage: "record SHA-256 and size of the standard streams; `full` for their text, too"},
+			&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; --capture=full also the beginning of the outputs"},
 			&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
 		),
 		Action: func(c *cli.Context) error { return run(c, in) },
@@ -103,13 +103,15 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		Environ: os.Environ(),
 		Files:   j.host.FS,
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Namespaces: mode,
-		Observe:    rec.show || c.String("report") != "",
-		Strict:     j.strict,
-		AllowGaps:  j.allowGaps,
-		Started:    rec.started,
-		Refused:    rec.refused,
-		Signals:    signals(),
+		Tee:         rec.tees(),
+		BoundOutput: j.ownOutput,
+		Namespaces:  mode,
+		Observe:     rec.show || c.String("report") != "",
+		Strict:      j.strict,
+		AllowGaps:   j.allowGaps,
+		Started:     rec.started,
+		Refused:     rec.refused,
+		Signals:     signals(),
 	})
 	if err != nil {
 		rec.refusedToRun(err)
@@ -127,7 +129,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	if c.Bool("receipt") || j.vars.receipt {
 		printReceipt(result.Receipt)
 	}
-	if result.Status.Signaled() && !result.TimedOut {
+	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
 		dieBy(result.Status.Signal())
 	}
 	if again, err := rec.offer(code); again != nil || err != nil {
@@ -169,7 +171,7 @@ func parseMode(s string) (sandbox.Mode, error) {
 // exitCode is the code of a run in a shell's terms.
 func exitCode(r *sandbox.Result) int {
 	switch {
-	case r.TimedOut:
+	case r.TimedOut || r.Limit != "":
 		return exitTimeout
 	case r.Status.Signaled():
 		return 128 + int(r.Status.Signal())

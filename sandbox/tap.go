@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"errors"
+
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tap stands between a command's standard streams and the caller's: pipes for
+// the streams that are copied or bounded, the caller's own files for the
+// others, which cost nothing and keep a terminal a terminal.
+type tap struct {
+	files [3]*os.File // the command's
+	ours  [3]*os.File // the other ends; nil where there is no pipe
+	spec  *Spec
+	left  atomic.Int64 // bytes of output that may still pass
+	burst atomic.Bool
+	done  sync.WaitGroup // of the outputs
+}
+
+// newTap makes the pipes that spec asks for.
+func newTap(spec *Spec) (*tap, error) {
+	t := &tap{spec: spec, files: [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}}
+	t.left.Store(spec.Profile.Limits.Output)
+	for i, f := range t.files {
+		if f == nil || spec.Tee[i] == nil && (i == 0 || !t.bounded()) {
+			continue
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.close()
+			return nil, err
+		}
+		t.files[i], t.ours[i] = w, r
+		if i == 0 {
+			t.files[i], t.ours[i] = r, w
+		}
+	}
+	return t, nil
+}
+
+func (t *tap) bounded() bool { return t.spec.BoundOutput && t.spec.Profile.Limits.Output > 0 }
+
+// start closes the command's ends, which it has by now, and begins to copy.
+// stop is called when there is too much output.
+func (t *tap) start(stop func()) {
+	for i, ours := range t.ours {
+		if ours == nil {
+			continue
+		}
+		t.files[i].Close()
+		if i == 0 {
+			go t.feed(ours)
+			continue
+		}
+		t.done.Add(1)
+		go t.drain(i, ours, stop)
+	}
+}
+
+// feed copies stdin. Nobody waits for it: a caller's stdin may never end.
+func (t *tap) feed(w *os.File) {
+	defer w.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := t.spec.Stdin.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return
+			}
+			t.copied(0, buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *tap) copied(i int, b []byte) {
+	if t.spec.Tee[i] != nil {
+		t.spec.Tee[i].Write(b)
+	}
+}
+
+// drain copies an output until its last writer is gone.
+func (t *tap) drain(i int, r *os.File, stop func()) {
+	defer t.done.Done()
+	// The command gets SIGPIPE where it would have without us.
+	defer r.Close()
+	to, err := duplicate([...]*os.File{nil, t.spec.Stdout, t.spec.Stderr}[i])
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for ended := false; ; {
+		n, err := r.Read(buf)
+		whole := n
+		if t.bounded() {
+			n = int(max(0, min(int64(n), t.left.Add(-int64(n))+int64(n))))
+		}
+		if n > 0 {
+			t.copied(i, buf[:n])
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		switch {
+		case n < whole:
+			t.burst.Store(true)
+			stop()
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded) && ended:
+			return // somebody outside was handed the descriptor
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			ended = true
+		case err != nil:
+			return
+		}
+		if ended {
+			r.SetReadDeadline(time.Now().Add(time.Second))
+		}
+	}
+}
+
+// wait returns when all output of a run that has ended was copied.
+func (t *tap) wait() {
+	for _, ours := range t.ours[1:] {
+		if ours != nil {
+			ours.SetReadDeadline(time.Now())
+		}
+	}
+	t.done.Wait()
+}
+
+// close closes what start did not.
+func (t *tap) close() {
+	for i, ours := range t.ours {
+		if ours != nil {
+			ours.Close()
+			t.files[i].Close()
+		}
+	}
+}
+
+// duplicate gives a descriptor of another number: the runtime ends the program
+// when a write to 1 or 2 finds a closed pipe.
+func duplicate(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}

@@ -1,4 +1,18 @@
 package main
 
+import "github.com/urfave/cli/v2"
+
 // Main is main, for the tests that start this program as a user would.
 var Main = main
+
+// NewApp describes the command line, for the tests of its documentation.
+func NewApp() *cli.App { return newApp(nil, false) }
+
+// Variables are the names that the environment may set.
+func Variables() []string {
+	names := append([]string{"SKILLRUN_APPROVE"}, switches[:]...)
+	for _, f := range limitFlags() {
+		names = append(names, limitVariable(f.Names()[0]))
+	}
+	return names
+}

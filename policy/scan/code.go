@@ -764,7 +764,24 @@ func (r *reader) imported(module, as string) {
 	if strings.HasPrefix(as, "http://") || strings.HasPrefix(as, "https://") {
 		r.host("web.fetch", literal(as), r.pos, "imports code from the net")
 		r.opaque(r.pos, "the code comes from the net")
+		return
 	}
+	if !knownModule(r.lang(), module) && !r.beside(as) {
+		r.unknownAt(r.pos, "not in the table: module "+policy.Escape(as))
+	}
+}
+
+// beside says whether a module is a file of the same place, which local follows.
+func (r *reader) beside(name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
+		return true
+	}
+	if !r.python || r.env0().FS == nil || !strings.HasPrefix(r.place.file, "/") {
+		return false
+	}
+	top, _, _ := strings.Cut(name, ".")
+	base := r.place.file[:strings.LastIndexByte(r.place.file, '/')+1] + top
+	return r.env0().locate(base+".py") != "" && (r.env0().exists(base+".py") || r.env0().exists(base+"/__init__.py"))
 }
 
 // local follows a module that lies beside this file.

@@ -287,7 +287,7 @@ func (r *reader) role(role string, v val, reason string) {
 
 // notAFile names things that stand where a path may stand.
 func notAFile(qual string) bool {
-	for _, p := range [...]string{"io.", "sys.stdin", "sys.stdout", "sys.stderr", "file()", "open()", "requests.", "httpx.", "urllib.", "tempfile.", "process.std", "BytesIO", "StringIO", "Buffer.", "subprocess.", "local "} {
+	for _, p := range [...]string{"io.", "sys.stdin", "sys.stdout", "sys.stderr", "file()", "open()", "requests.", "httpx.", "urllib.", "tempfile.", "process.std", "BytesIO", "StringIO", "Buffer.", "subprocess.", "pandas.ExcelWriter", "local "} {
 		if strings.HasPrefix(qual, p) && !strings.HasPrefix(qual, "tempfile.") {
 			return true
 		}
@@ -449,6 +449,15 @@ func (r *reader) pure(c *invoked) (val, bool) {
 				return val{kind: valText, text: ".", exact: true, qual: "path"}, true
 			}
 			return joinPath(c.args...), true
+		case "shlex.split":
+			v := val{kind: valList}
+			if a.kind != valText || !a.exact || a.decoded || strings.ContainsAny(a.text, "'\"\\") {
+				return val{}, true
+			}
+			for _, w := range strings.Fields(a.text) {
+				v.items = append(v.items, text(w))
+			}
+			return v, true
 		case "os.path.join":
 			return joinPath(c.args...), true
 		case "pathlib.Path.home":

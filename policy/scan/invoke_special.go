@@ -68,6 +68,14 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		r.subprocess(c)
 		return val{kind: valThing, qual: "subprocess.result()"}, true
 	case "argv": // execvp(file, args), posix_spawn(path, argv)
+		if c.qual == "pty.spawn" {
+			args := []val{c.arg(0)}
+			if c.arg(0).kind == valList {
+				args = c.arg(0).items
+			}
+			r.argv(args, c)
+			return val{}, true
+		}
 		args := []val{c.arg(0)}
 		if strings.Contains(c.qual, "execl") || strings.Contains(c.qual, "spawnl") {
 			first := 2

@@ -295,6 +295,10 @@ func hostOf(f field) (string, bool) {
 	} else if i := strings.IndexByte(h, ':'); i >= 0 && strings.Count(h, ":") == 1 {
 		h = h[:i]
 	}
+	// "https://a.example.com" + path: what follows may go on with the name.
+	if base := strings.TrimRight(h, "$"); base != h && scheme != "" && strings.Contains(base, ".") && !strings.HasSuffix(base, ".") && !strings.Contains(base, "$") {
+		return strings.ToLower(base), false
+	}
 	if h == "" || strings.ContainsAny(h, "$*") || strings.Contains(scheme, "$") {
 		return h, false
 	}

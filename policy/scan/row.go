@@ -369,6 +369,10 @@ func (sh *shell) operands(r *commandRow, in invocation, o *options) {
 				ops = append([]field(nil), ops...)
 				ops[0].text = unversioned(ops[0].text)
 			}
+			if len(ops) == 1 && w == "cmd" && strings.ContainsAny(ops[0].text, " ;|") {
+				sh.code("shell", ops[0], in.pos, nil) // one word, which a shell reads
+				return
+			}
 			sh.run(ops, in.pos)
 			return
 		}

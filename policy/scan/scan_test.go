@@ -187,6 +187,16 @@ func TestUnknownPrograms(t *testing.T) {
 			t.Errorf("%s: %v", src, spell(r))
 		}
 	}
+	for lang, src := range map[string]string{"python": "import frobnicate.x", "javascript": "import f from 'frobnicate'"} {
+		if r := scan.Source(lang, src, scan.Env{}); len(r.Unknown) == 0 {
+			t.Errorf("%s: nothing said", src)
+		}
+	}
+	for lang, src := range map[string]string{"python": "import os.path, re, requests", "javascript": "require('node:fs'); require('fs/promises'); require('@aws-sdk/client-s3')"} {
+		if r := scan.Source(lang, src, scan.Env{}); len(r.Unknown) > 0 {
+			t.Errorf("%s: %v", src, r.Unknown)
+		}
+	}
 	if r := scan.Command("cat a", scan.Env{}); len(r.Unknown)+len(r.Opaque) > 0 {
 		t.Errorf("cat: %v %v", r.Unknown, r.Opaque)
 	}

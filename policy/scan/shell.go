@@ -320,6 +320,9 @@ func (sh *shell) redirect(r *syntax.Redirect) {
 	case syntax.RdrInOut:
 		do = reads | writes
 	case syntax.DplIn, syntax.DplOut:
+		if r.N != nil && r.N.Value == "0" || r.N == nil && r.Op == syntax.DplIn {
+			sh.stdin = input{given: true} // what was opened before
+		}
 		// ">&2" duplicates; ">&file" writes.
 		if len(targets) == 1 && strings.Trim(targets[0].text, "0123456789-") == "" && (targets[0].exact || targets[0].text == "") {
 			return

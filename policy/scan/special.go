@@ -84,6 +84,9 @@ func (sh *shell) interpreter(r *commandRow, in invocation, o *options) {
 	if len(o.operands) == 0 && o.has("--version", "--help", "-V", "-h") || o.has("--version") && r.Lang != "shell" {
 		return
 	}
+	if r.Lang == "php" && o.has("-S") {
+		return // listens
+	}
 	rest := func(n int) []field {
 		if len(o.operands) > n {
 			return append([]field{}, o.operands[n:]...)
@@ -270,6 +273,9 @@ func (sh *shell) find(in invocation) {
 // sed reads its script for "w FILE" and "e".
 func (sh *shell) sed(in invocation, o *options) {
 	files := o.operands
+	if len(files) > 1 && files[0].text == "" && files[0].exact && o.has("-i") {
+		files = files[1:] // -i '' of BSD
+	}
 	var scripts []field
 	given := false
 	for _, v := range o.values {
@@ -618,7 +624,7 @@ func (sh *shell) compress(r *commandRow, in invocation, o *options) {
 			if strings.HasSuffix(f.text, ".tgz") {
 				g.text = strings.TrimSuffix(f.text, ".tgz") + ".tar"
 			}
-		} else {
+		} else if !strings.HasSuffix(f.text, "/") && f.text != "." {
 			g.text += ending
 		}
 		if _, ok := o.value("-o"); !ok {

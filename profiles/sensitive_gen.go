@@ -358,4 +358,6 @@ var storeRows = []storeRow{
 	{OS: "linux", Path: "/var/backups", Reason: "copies of password files"},
 	{Path: "/var/log", Reason: "logs: addresses, tokens in URLs, other users"},
 	{OS: "linux", Path: "/proc/kcore", Reason: "memory of the kernel"},
+	{Path: "~/.config/skillrun", Reason: "skillrun's own configuration"},
+	{Path: "~/.local/state/skillrun", Reason: "skillrun's approvals and audit log"},
 }

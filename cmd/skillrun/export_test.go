@@ -1,9 +1,19 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"os"
 
-// Main is main, for the tests that start this program as a user would.
-var Main = main
+	"github.com/urfave/cli/v2"
+)
+
+// Main is main, for the tests that start this program as a user would. The
+// system's configuration is where they have it.
+func Main() {
+	if dir := os.Getenv("TEST_SYSTEM_CONFIG"); dir != "" {
+		systemConfig = dir
+	}
+	main()
+}
 
 // NewApp describes the command line, for the tests of its documentation.
 func NewApp() *cli.App { return newApp(nil, false) }

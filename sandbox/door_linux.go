@@ -26,10 +26,25 @@ func newDoor(spec *Spec, f linux.Features) (*door, error) {
 		return nil, err
 	}
 	d := &door{gate: gate, plan: egress.AnyIP(n)}
-	for _, s := range d.plan.Sockets {
-		d.calls = append(d.calls, linux.SocketCall{Family: s.Family, Type: s.Type, Protocol: s.Protocol, Optional: s.Optional})
-	}
+	d.calls = socketCalls(&d.plan)
 	return d, nil
+}
+
+// gateSockets are the sockets that a run's gate will have, for explaining; none
+// where it has no gate.
+func gateSockets(n *profiles.Network, f linux.Features) []linux.SocketCall {
+	if n.Mode != profiles.NetHosts || !f.Namespaces || !f.NetNamespace {
+		return nil
+	}
+	plan := egress.AnyIP(n)
+	return socketCalls(&plan)
+}
+
+func socketCalls(n *egress.Namespace) (calls []linux.SocketCall) {
+	for _, s := range n.Sockets {
+		calls = append(calls, linux.SocketCall{Family: s.Family, Type: s.Type, Protocol: s.Protocol, Optional: s.Optional})
+	}
+	return calls
 }
 
 func (d *door) sockets() []linux.SocketCall {

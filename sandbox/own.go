@@ -40,7 +40,7 @@ var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 func newOwn() (*own, error) {
 	var errs []error
 	for _, root := range tempRoots {
-		parent := filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
+		parent := ownParents(root)
 		if err := ownParent(parent); err != nil {
 			errs = append(errs, err)
 			continue
@@ -59,6 +59,11 @@ func newOwn() (*own, error) {
 		}
 	}
 	return nil, fmt.Errorf("make the run's own directory: %w", errors.Join(errs...))
+}
+
+// ownParents is the directory of all runs of this user below a root.
+func ownParents(root string) string {
+	return filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
 }
 
 // ownParent makes or checks the directory of all runs of this user. In a

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
+	"skillrun/profiles"
 )
 
 // Run runs the command of spec to its end. An error means that the command did
@@ -45,20 +48,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		furnished <- err
 	}()
-	facts := linux.Facts{
-		FS:         spec.Files,
-		Own:        []string{own.home()},
-		Dir:        spec.Dir,
-		Masked:     own.masked(),
-		Namespaces: features.Namespaces,
-		Supervise:  true,
-		Observe:    spec.Observe,
-		Foreign:    foreign(spec.Profile.Workspace),
-	}
-	for _, s := range own.shared() {
-		facts.Own = append(facts.Own, s[1])
-		facts.Private = append(facts.Private, linux.Substitute{From: s[0], To: s[1]})
-	}
+	facts := factsFor(own, spec.Profile, features, spec.Files)
+	facts.Dir, facts.Observe = spec.Dir, spec.Observe
 	door, err := newDoor(spec, features)
 	if err != nil {
 		return Result{}, err
@@ -142,6 +133,31 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		MaxResident: state.MaxResident,
 		Receipt:     plan.Receipt,
 	}, nil
+}
+
+// PlanFor compiles a profile as a run on a machine with these features would
+// have it, for explaining: the run's own directories have a name that stands
+// for theirs.
+func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
+	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), "RUN")}, p, f, files)
+	facts.Gate = gateSockets(&p.Network, f)
+	return linux.Compile(p, f, facts)
+}
+
+func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.Facts {
+	facts := linux.Facts{
+		FS:         files,
+		Own:        []string{o.home()},
+		Masked:     o.masked(),
+		Namespaces: f.Namespaces,
+		Supervise:  true,
+		Foreign:    foreign(p.Workspace),
+	}
+	for _, s := range o.shared() {
+		facts.Own = append(facts.Own, s[1])
+		facts.Private = append(facts.Private, linux.Substitute{From: s[0], To: s[1]})
+	}
+	return facts
 }
 
 // supervise serves the run's notified calls, where the plan has any.

@@ -9,6 +9,7 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // planFor compiles a profile for this machine, or for the one whose features
@@ -26,9 +27,7 @@ func planFor(c *cli.Context, p *profiles.Profile) (*linux.Plan, error) {
 	} else {
 		f = linux.ProbeDeep()
 	}
-	// The run's own directories do not exist yet; where they will be does not
-	// change what the plan says.
-	return linux.Compile(p, f, linux.Facts{FS: os.DirFS("/"), Namespaces: true, Supervise: true}), nil
+	return sandbox.PlanFor(p, f, os.DirFS("/")), nil
 }
 
 func planReceipt(c *cli.Context, p *profiles.Profile) (profiles.Receipt, error) {

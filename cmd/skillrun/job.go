@@ -38,7 +38,8 @@ type job struct {
 	mounts    []policy.Mount
 	vars      variables
 	verbose   bool
-	// ownOutput says that the user set a limit of output for this run.
+	// ownOutput says that somebody set a limit of output other than the
+	// preset's, which is no reason to put pipes in the place of a terminal.
 	ownOutput bool
 	// consents are the answers that this run rests on, for the record.
 	consents []*audit.Grant
@@ -143,6 +144,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		return nil, err
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
+	j.ownOutput = j.ownOutput || set.Limits.Output != j.preset.Limits.Output
 	j.argv = j.skillScript(command)
 	return j, nil
 }

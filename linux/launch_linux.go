@@ -58,6 +58,7 @@ type Process struct {
 	setup    []step
 	guard    *guard
 	layers   []int // descriptors of the Landlock rulesets
+	keep     []any // memory that the scripts point into by number, until the fork
 }
 
 // State is how a run ended.
@@ -121,6 +122,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.keep = b.keep
 	g.setup, g.setupLen = unsafe.SliceData(p.setup), len(p.setup)
 	g.enter, g.enterLen = unsafe.SliceData(p.enter), len(p.enter)
 	p.guard = g

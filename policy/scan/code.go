@@ -282,7 +282,7 @@ func (r *reader) eval(n *node) val {
 			x := r.eval(k)
 			if k.kind == nodeSpread {
 				r.use(x)
-				if x.kind == valList {
+				if x.kind == valList && len(x.items)+len(v.items) < maxSteps/10 {
 					v.items = append(v.items, x.items...)
 					continue
 				}
@@ -296,7 +296,7 @@ func (r *reader) eval(n *node) val {
 		for i, k := range n.kids {
 			x := r.eval(k)
 			r.use(x)
-			if k.kind == nodeSpread && x.kind == valDict {
+			if k.kind == nodeSpread && x.kind == valDict && len(x.items)+len(v.items) < maxSteps/10 {
 				v.items, v.keys = append(v.items, x.items...), append(v.keys, x.keys...)
 				continue
 			}
@@ -405,6 +405,9 @@ func plus(a, b val) val {
 		a.each(func(x val) { b.each(func(y val) { all = append(all, plus(x, y)) }) })
 		return choice(all...)
 	}
+	if a.kind == valList && len(a.items)+len(b.items) > maxSteps/10 {
+		return val{}
+	}
 	if a.kind == valList && b.kind == valList {
 		return val{kind: valList, items: append(append([]val(nil), a.items...), b.items...)}
 	}
@@ -416,6 +419,9 @@ func plus(a, b val) val {
 			return v.text
 		}
 		return "$"
+	}
+	if len(a.text)+len(b.text) > maxValue {
+		return val{kind: valText, decoded: true}
 	}
 	return val{kind: valText, text: piece(a) + piece(b), exact: a.kind == valText && a.exact && b.kind == valText && b.exact, decoded: a.decoded || b.decoded}
 }
@@ -501,6 +507,8 @@ func joinPath(parts ...val) val {
 		switch {
 		case out.text == "" || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~"):
 			out.text = t
+		case len(out.text)+len(t) > maxValue:
+			return val{kind: valText, qual: "path"}
 		case t != "":
 			out.text = strings.TrimSuffix(out.text, "/") + "/" + t
 		}

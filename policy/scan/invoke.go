@@ -426,7 +426,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 			return v, true
 		case "map", "filter", "concat", "flat", "slice":
 			if method == "concat" && a.kind == valList {
-				return val{kind: valList, items: append(append([]val(nil), c.recv.items...), a.items...)}, true
+				return plus(*c.recv, a), true
 			}
 			return val{kind: valList, items: []val{{from: "many"}}}, true
 		case "push", "append", "extend", "forEach", "insert":
@@ -588,6 +588,9 @@ func (r *reader) textMethod(name string, s val, c *invoked) (val, bool) {
 		}
 	case "replace", "replaceAll":
 		if len(c.args) >= 2 && a.kind == valText && a.exact && c.arg(1).kind == valText && c.arg(1).exact && s.exact {
+			if a.text == "" || strings.Count(s.text, a.text)*len(c.arg(1).text) > maxValue {
+				return val{kind: valText, decoded: true}, true
+			}
 			s.text, s.decoded = strings.ReplaceAll(s.text, a.text, c.arg(1).text), true
 			return s, true
 		}

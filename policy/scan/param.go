@@ -44,7 +44,7 @@ named:
 	if r := p.Repl; r != nil {
 		from, to := sh.text(r.Orig)[0], sh.text(r.With)[0]
 		return computed(values, func(s string) string {
-			if from.text == "" {
+			if from.text == "" || strings.Count(s, from.text)*len(to.text) > maxValue {
 				return s
 			}
 			if r.All {
@@ -217,6 +217,9 @@ func computed(values []alt, change func(string) string) []alt {
 }
 
 func trimPrefix(s, pattern string, longest bool) string {
+	if len(s) > 4096 {
+		return s
+	}
 	best := -1
 	for i := 0; i <= len(s); i++ {
 		if matchText(pattern, s[:i]) {
@@ -233,6 +236,9 @@ func trimPrefix(s, pattern string, longest bool) string {
 }
 
 func trimSuffix(s, pattern string, longest bool) string {
+	if len(s) > 4096 {
+		return s
+	}
 	best := -1
 	for i := len(s); i >= 0; i-- {
 		if matchText(pattern, s[i:]) {

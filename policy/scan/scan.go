@@ -74,6 +74,7 @@ const (
 	maxSteps = 60_000  // commands, words and expressions of one Result
 	maxDepth = 24      // nesting of calls, evals and files
 	maxFiles = 200     // scripts followed
+	maxValue = 1 << 17 // bytes of one value
 	maxAlts  = 16      // values that one word may have
 )
 

@@ -48,6 +48,9 @@ func (a alt) text() field {
 
 // plus joins two texts.
 func (f field) plus(g field) field {
+	if len(f.text)+len(g.text) > maxValue {
+		return field{computed: true}
+	}
 	return field{text: f.text + g.text, exact: f.exact && g.exact, glob: f.glob || g.glob, computed: f.computed || g.computed, stream: f.stream || g.stream, many: f.many || g.many}
 }
 
@@ -164,6 +167,10 @@ func (sh *shell) words(words []*syntax.Word) []alt {
 			if len(next) > 0 {
 				all = next
 				next = nil
+			}
+			if len(values) == 1 && len(all) == 1 { // the usual case, without copying
+				next = append(next, append(all[0], values[0]...))
+				continue
 			}
 			if len(values)*len(all) > maxAlts {
 				values = []alt{{{computed: true}}}

@@ -30,6 +30,10 @@ type request struct {
 const probeVar = "PROBE_REQUESTS"
 
 func TestMain(m *testing.M) {
+	if err := sandbox.BecomeLimited(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(125)
+	}
 	if os.Getenv(probeVar) != "" {
 		probe()
 		return

@@ -37,9 +37,16 @@ var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 // newOwn makes a run's own directory below a directory of the user's in one of
 // the roots, short enough for unix socket names in it. What is to be in it
 // [own.furnish] makes.
-func newOwn() (*own, error) {
+func newOwn() (*own, error) { return newOwnBelow(tempRoots[:]) }
+
+func newOwnBelow(roots []string) (*own, error) {
 	var errs []error
-	for _, root := range tempRoots {
+	for _, root := range roots {
+		root, err := filepath.EvalSymlinks(root) // macOS asks about /private/tmp
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		parent := ownParents(root)
 		if err := ownParent(parent); err != nil {
 			errs = append(errs, err)

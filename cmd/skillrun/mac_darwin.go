@@ -5,6 +5,7 @@ import (
 
 	"skillrun/darwin"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // maxLook is how many directory entries are looked at before a policy falls
@@ -30,4 +31,13 @@ func thisMac(j *job) (*darwin.Facts, error) {
 // lookAround lists what a policy for this machine wants to know.
 func lookAround(f *darwin.Facts, p *profiles.Profile) {
 	f.Exists, f.Contents = darwin.Look(os.DirFS("/"), p, maxLook)
+}
+
+// become makes this process the one between launcher and command, where it was
+// started as that.
+func become(args []string) {
+	if err := sandbox.BecomeLimited(args); err != nil {
+		printError(err)
+		os.Exit(exitRefused)
+	}
 }

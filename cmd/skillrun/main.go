@@ -21,6 +21,7 @@ const (
 )
 
 func main() {
+	become(os.Args)
 	os.Exit(realMain(os.Args))
 }
 

@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// jobControl says whether a shell with job control started this process: then
+// its process group is not the session's, and it can be stopped and continued.
+func jobControl() bool {
+	sid, err := unix.Getsid(0)
+	return err == nil && sid != unix.Getpgrp() && os.Getpid() != 1
+}
+
+// forward passes signals on to the command until stop is called. What a
+// terminal sends goes to its whole foreground group, so the command has it
+// already.
+func forward(signals <-chan os.Signal, send func(syscall.Signal) error) (stop func()) {
+	if signals == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				n, ok := s.(syscall.Signal)
+				if !ok || (n == syscall.SIGINT || n == syscall.SIGQUIT) && foreground() {
+					continue
+				}
+				send(n)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// foreground says whether this process is in its terminal's foreground group.
+func foreground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	pgrp, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && pgrp == unix.Getpgrp()
+}
+
+// hasTerminal says whether this process has a terminal that controls it.
+func hasTerminal() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	tty.Close()
+	return true
+}

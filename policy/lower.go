@@ -172,7 +172,7 @@ func (r *right) demands(p *profiles.Profile) {
 	// A specifier such as Bash(git:*) speaks of the agent's tool, which the
 	// hook checks; for the kernel it is a line of the receipt.
 	for _, a := range c.AllowedCommands {
-		demand("hook.allowed_commands", "only the typed command is held to %q, not its children", a.Value)
+		demand("hook.allowed_commands", "%q is for whoever types the command: a run does not hold to it", a.Value)
 	}
 	for _, a := range c.Arguments {
 		if a.Name != "names" && a.Name != "modes" {

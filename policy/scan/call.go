@@ -113,7 +113,7 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 			return
 		}
 	}
-	sh.scriptArgs(f, "", args, pos, "runs the file")
+	sh.script(f, pos, "runs the file")
 }
 
 // function calls a function of the text.
@@ -179,12 +179,9 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 	}
 }
 
-// script runs a file as a script of a language; "" is found out from the file.
-func (sh *shell) script(f field, lang string, pos policy.Pos, reason string) {
-	sh.scriptArgs(f, lang, nil, pos, reason)
-}
-
-func (sh *shell) scriptArgs(f field, lang string, args []field, pos policy.Pos, reason string) {
+// script runs a file, which is read too if it may be followed; its language is
+// found out from the file.
+func (sh *shell) script(f field, pos policy.Pos, reason string) {
 	if f.stream {
 		sh.opaque(pos, "the code comes from a pipe")
 		return
@@ -198,7 +195,6 @@ func (sh *shell) scriptArgs(f field, lang string, args []field, pos policy.Pos, 
 	if name == "" || !sh.follow(name, sh.place) {
 		sh.unknownAt(pos, "not read: "+policy.Escape(p))
 	}
-	_ = args
 }
 
 // builtin reads what the shell itself does. It is false for programs.
@@ -233,7 +229,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			sh.opaque(pos, "the code comes from a pipe")
 			return true
 		}
-		sh.script(args[0], "shell", pos, "source runs the file")
+		sh.script(args[0], pos, "source runs the file")
 	case "exec", "command", "builtin":
 		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 			return true

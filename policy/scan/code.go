@@ -430,8 +430,7 @@ func (r *reader) binary(n *node) val {
 	a := r.eval(n.kids[0])
 	pos := r.pos
 	if n.text == "in" && r.python {
-		b := r.eval(n.kids[1])
-		_ = b
+		r.eval(n.kids[1])
 		return val{}
 	}
 	b := r.eval(n.kids[1])

@@ -15,9 +15,8 @@ import (
 )
 
 var (
-	evalHalf  = flag.String("eval", "dev", "which labels of testdata/eval to measure by: dev or heldout")
-	evalRows  = flag.Bool("eval-rows", false, "show the rows that differ; for dev only")
-	evalTotal = flag.Bool("eval-print", false, "print the figures")
+	evalHalf = flag.String("eval", "dev", "which labels of testdata/eval to measure by: dev or heldout")
+	evalRows = flag.Bool("eval-rows", false, "show the rows that differ; for dev only")
 )
 
 type label struct {
@@ -67,9 +66,7 @@ func TestEval(t *testing.T) {
 				t.Logf("%s\n%s\n\tmissed %v\n\twrong  %v", row.ID, row.Cmd, missed, wrong)
 			}
 		}
-		if testing.Verbose() || *evalTotal {
-			t.Logf("%s %s: recall %.4f, precision %.4f (%d found, %d missed, %d wrong)", *evalHalf, kind, part.recall(), part.precision(), part.found, part.missed, part.wrong)
-		}
+		t.Logf("%s %s: recall %.4f, precision %.4f (%d found, %d missed, %d wrong)", *evalHalf, kind, part.recall(), part.precision(), part.found, part.missed, part.wrong)
 		total.found += part.found
 		total.missed += part.missed
 		total.wrong += part.wrong

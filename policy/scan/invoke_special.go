@@ -23,9 +23,6 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			role = "w"
 		}
 		r.role(role, name, row.Reason)
-		if v, ok := c.kw.key("fileobj"); ok {
-			_ = v
-		}
 	case "extract":
 		target := c.arg(0)
 		if strings.HasSuffix(c.qual, ".extract") {
@@ -120,7 +117,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		c.arg(0).each(func(x val) {
 			r.need("process.create", "node", true, r.pos, row.Reason)
 			sh := r.newShell(c)
-			sh.script(x.field(), "javascript", r.pos, row.Reason)
+			sh.script(x.field(), r.pos, row.Reason)
 		})
 		return val{}, true
 	case "code":
@@ -326,8 +323,7 @@ func (r *reader) subprocess(c *invoked) {
 		cmd = v
 	}
 	shellText := false
-	if v, ok := c.kw.key("shell"); ok {
-		_ = v
+	if _, ok := c.kw.key("shell"); ok {
 		shellText = true
 	}
 	if strings.Contains(c.qual, "create_subprocess_exec") {

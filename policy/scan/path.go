@@ -169,7 +169,7 @@ func SecretVariable(name string) bool {
 // path records what is done to a file that is named by target, relative to the
 // directory dir.
 func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string) {
-	if f.stream || f.text == "-" || f.text == "" && f.exact || strings.HasPrefix(f.text, "file:///") && f.text == "file:///" {
+	if f.stream || f.text == "-" || f.text == "" && f.exact {
 		return
 	}
 	f.text = strings.TrimPrefix(f.text, "file://")

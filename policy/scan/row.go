@@ -433,7 +433,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		}
 		sh.path(executes, f, sh.dir, pos, reason)
 	case "run": // a script: read too
-		sh.script(f, "", pos, reason)
+		sh.script(f, pos, reason)
 	case "code":
 		sh.code("shell", f, pos, nil)
 	case "key":

@@ -108,7 +108,7 @@ func (sh *shell) interpreter(r *commandRow, in invocation, o *options) {
 		}
 	}
 	if len(o.operands) > 0 && o.operands[0].text != "-" && o.operands[0].text != "/dev/stdin" && !(r.Lang == "shell" && o.has("-s")) {
-		sh.scriptArgs(o.operands[0], r.Lang, rest(1), in.pos, in.name+" runs the file")
+		sh.script(o.operands[0], in.pos, in.name+" runs the file")
 		return
 	}
 	if !sh.stdin.given {

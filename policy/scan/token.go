@@ -109,7 +109,7 @@ func (l *lexer) next() {
 			j = len(l.src) - l.i - 2
 		}
 		l.advance(max(0, min(j+2, len(l.src)-l.i)))
-	case isLetter(c) || c == '@' && false:
+	case isLetter(c):
 		j := 0
 		for j < len(rest) && (isLetter(rest[j]) || isDigit(rest[j])) {
 			j++

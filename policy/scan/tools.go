@@ -98,7 +98,7 @@ func (sh *shell) tool(r *commandRow, in invocation, o *options) bool {
 			}
 		}
 		if len(o.operands) > 0 && strings.HasSuffix(o.operands[0].text, ".py") {
-			sh.script(o.operands[0], "python", in.pos, r.Reason)
+			sh.script(o.operands[0], in.pos, r.Reason)
 			o.operands = nil
 		}
 	case "sshkeygen":

@@ -134,8 +134,7 @@ func (sh *shell) wget(in invocation, o *options) {
 	for _, u := range urls {
 		sh.url(capability, u, in.pos, "wget")
 	}
-	if v, ok := o.value("-i", "--input-file"); ok && len(urls) == 0 {
-		_ = v
+	if _, ok := o.value("-i", "--input-file"); ok && len(urls) == 0 {
 		urls = []field{{}}
 		sh.need(capability, "", false, in.pos, "wget reads addresses from a file")
 	}

@@ -361,13 +361,12 @@ func cstring(s string) *byte {
 // scripter writes the two scripts: what the guardian does around the run, and
 // what the command does to itself.
 type scripter struct {
-	p       *Process
-	plan    *Plan
-	cmd     *Command
-	layers  []int
-	filters []unix.SockFprog
-	keep    []any   // memory that the scripts point into
-	self    uintptr // a descriptor to make placeholders from
+	p      *Process
+	plan   *Plan
+	cmd    *Command
+	layers []int
+	keep   []any   // memory that the scripts point into
+	self   uintptr // a descriptor to make placeholders from
 }
 
 func stepFor(what stage, nr uintptr, args ...uintptr) step {

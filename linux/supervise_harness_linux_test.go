@@ -52,7 +52,6 @@ type cell struct {
 	mu       sync.Mutex
 	refusals []linux.Refusal
 	controls []string
-	replaced []linux.Replaced
 	before   func(*linux.Supervisor, *exec.Cmd) // after the start
 	after    func(*linux.Supervisor)            // before Close
 }

@@ -208,6 +208,6 @@ func futexWait(a *atomic.Uint32, is uint32) {
 }
 
 const (
-	futexWaitPrivate = 128 | 0
-	futexWakePrivate = 128 | 1
+	futexWaitPrivate = 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+	futexWakePrivate = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 )

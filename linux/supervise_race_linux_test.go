@@ -1,3 +1,5 @@
+//go:build amd64
+
 package linux_test
 
 import (
@@ -29,7 +31,7 @@ const (
 
 // raceTime is how long attackers race; make e2e gives them a minute.
 func raceTime(t *testing.T) time.Duration {
-	if d, err := time.ParseDuration(os.Getenv("SKILLRUN_RACE_TIME")); err == nil {
+	if d, err := time.ParseDuration(os.Getenv("RACE_TIME")); err == nil {
 		return d
 	}
 	return 3 * time.Second
@@ -254,7 +256,7 @@ func TestSupervisedNeverExceeds(t *testing.T) {
 				base := filepath.Dir(c.ws)
 				outs[k] = strings.ReplaceAll(r.out[:strings.Index(r.out, "--- PASS")], base, "")
 				var tree strings.Builder
-				filepath.WalkDir(base, func(p string, d fs.DirEntry, err error) error {
+				filepath.WalkDir(base, func(p string, _ fs.DirEntry, _ error) error {
 					fi, err := os.Lstat(p)
 					must(t, err)
 					target, _ := os.Readlink(p)

@@ -6,7 +6,7 @@ FLAGS   := -trimpath -tags $(TAGS)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED ?= 0
 
-.PHONY: build test race lint fuzz golden bench demo e2e check
+.PHONY: build test race lint fuzz golden bench demo e2e eval check
 build: ## one static program for this machine
 	$(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
 
@@ -40,6 +40,9 @@ demo: build ## a real skill at work, and a hostile one getting nowhere
 e2e: build ## the attack suite and ordinary programs, in every environment
 	@scripts/bootstrap all
 	@scripts/e2e
+
+eval: ## how well commands and scripts are read, on labels not used in writing
+	$(GO) test -count=1 -run '^TestEval$$' ./policy/scan -eval heldout -v
 
 check: ## what CI runs
 	@scripts/check

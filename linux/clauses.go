@@ -106,6 +106,8 @@ func (c *compiler) receipt() {
 	}
 
 	switch {
+	case ns && land && f.Landlock < 6:
+		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace", "")
 	case ns && land:
 		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
 	case f.Landlock >= 6:
@@ -160,6 +162,14 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseMemory, profiles.None, "", "memory is limited per process only: no cgroup is delegated here")
 	} else {
 		add(profiles.ClauseMemory, profiles.Kernel, map[bool]string{true: "cgroup", false: "no limit asked for"}[c.p.Limits.Memory > 0], "")
+	}
+	switch l := c.p.Limits; {
+	case l.Processes > 0 && c.plan.Namespaces&NSUser == 0:
+		add(profiles.ClauseLimits, profiles.None, "", "processes are not counted without a user namespace; time, files and descriptors are limited per process")
+	case l.Output > 0:
+		add(profiles.ClauseLimits, profiles.Supervised, "rlimits per process, guardian (wall clock), launcher (output)", "")
+	default:
+		add(profiles.ClauseLimits, profiles.Kernel, "rlimits per process, guardian (wall clock)", "")
 	}
 	if c.plan.Namespaces&NSNet != 0 {
 		add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")

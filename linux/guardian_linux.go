@@ -218,7 +218,10 @@ func (g *guard) wait(command int32) {
 				break
 			}
 			if status&0xff == 0x7f { // stopped
-				if int32(pid) == command && g.outside && g.jobs {
+				// What a terminal sends stops the launcher, too, which is in
+				// the same process group; a second signal might come after the
+				// shell has continued both.
+				if int32(pid) == command && g.outside && g.jobs && status>>8&0xff == sigStop {
 					sys(syscall.SYS_KILL, uintptr(g.launcher), sigStop, 0)
 				}
 				continue

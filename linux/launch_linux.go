@@ -258,7 +258,7 @@ func (p *Process) Supervision() (Supervision, bool) {
 	if len(p.layers) > 0 {
 		ruleset = p.layers[0]
 	}
-	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1}, true
+	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.guardian}, true
 }
 
 func (p *Process) startError() error {

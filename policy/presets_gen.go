@@ -23,6 +23,10 @@ var presets = [...]Preset{
 				Clause: "fs.load",
 				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
 			},
+			{
+				Clause: "hook.allowed_commands",
+				Reason: "a specifier such as Bash(git:*) is for an agent's hook; the kernel sees programs, not command lines",
+			},
 		},
 		Approve: 1,
 		Overlay: true,
@@ -83,6 +87,10 @@ var presets = [...]Preset{
 			{
 				Clause: "fs.load",
 				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
+			},
+			{
+				Clause: "hook.allowed_commands",
+				Reason: "a specifier such as Bash(git:*) is for an agent's hook; the kernel sees programs, not command lines",
 			},
 			{
 				Clause: "proc.cmdline",

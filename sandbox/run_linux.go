@@ -23,6 +23,9 @@ func Run(spec *Spec) (Result, error) {
 	if spec.Namespaces == Off {
 		features.Namespaces = false
 	}
+	if spec.Namespaces == On && !features.Namespaces {
+		return Result{}, errors.New("no namespaces can be made here, and they were asked for")
+	}
 	r, err := run(spec, features)
 	var start *linux.StartError
 	if features.Namespaces && spec.Namespaces == Auto && errors.As(err, &start) && start.Namespace {

@@ -298,7 +298,11 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if res.Limit == "output" {
 		say("stopped at its limit of output, %d bytes: everything was ended", r.profile.Limits.Output)
 	}
-	if code != 0 && code != exitTimeout && len(r.denials) == 0 && !r.show {
+	switch {
+	case code == 0 || code == exitTimeout || r.show:
+	case len(r.denials) > 0:
+		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", len(r.denials)+r.dropped, r.id)
+	default:
 		hint("if it failed for want of a right, --denials shows what was refused")
 	}
 	_, err := r.log.Append(end)
@@ -363,7 +367,7 @@ func denialOf(d sandbox.Refusal) audit.Denial {
 // terminal only.
 func denialLine(j *job, d sandbox.Refusal) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", d.Word(), d.Target())
+	b.WriteString(strings.TrimSpace(d.Word() + " " + d.Target()))
 	den := d.Verdict.Denial
 	switch {
 	case den != nil && den.Origin.Reason != "":

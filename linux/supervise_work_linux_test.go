@@ -59,7 +59,7 @@ func TestSupervisedWork(t *testing.T) {
 				c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: c.ws + "/.git", Tree: true, Access: workspaceRights | profiles.Delete})
 			}
 			c.env = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"}
-			cmd := exec.Command("bash", "-ec", w.before)
+			cmd := exec.Command("bash", "-ec", "umask 022; "+w.before)
 			cmd.Dir, cmd.Env = c.ws, append(os.Environ(), c.env...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

@@ -226,7 +226,12 @@ func TestSupervisedRacer(t *testing.T) {
 // a supervisor that allows everything: the same calls succeed, with the same
 // effects.
 func TestSupervisedNeverExceeds(t *testing.T) {
-	seed := time.Now().UnixNano()
+	// The same draws each time, so that a failure is somebody's change; other
+	// ones in make e2e.
+	seed := int64(1)
+	if os.Getenv("RACE_TIME") != "" {
+		seed = time.Now().UnixNano()
+	}
 	for i := int64(0); i < 4; i++ {
 		t.Run(strconv.FormatInt(seed+i, 10), func(t *testing.T) {
 			t.Parallel()

@@ -258,8 +258,9 @@ func TestJobControl(t *testing.T) {
 		t.Logf("launched by %q", launch)
 		dir, env := home(t)
 		for name, text := range map[string]string{
-			"run":  "#!/bin/sh\nexec " + launch + "python3 \"$@\"\n",
-			"job":  "import signal, sys\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nsignal.pause()\n",
+			"run": "#!/bin/sh\nexec " + launch + "python3 \"$@\"\n",
+			// Not pause(2): the stop may come before it, and the handler then too.
+			"job":  "import signal, sys, time\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)\n",
 			"idle": "import time\nprint('ready', flush=True)\ntime.sleep(60)\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {

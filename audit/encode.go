@@ -256,12 +256,36 @@ func (r *End) encode(e *encoder) {
 		})
 	}
 	e.int("more_denials", int64(r.MoreDenials))
+	e.connections(r.Connections)
 	e.stream("stdin", r.Stdin)
 	e.stream("stdout", r.Stdout)
 	e.stream("stderr", r.Stderr)
 	e.digest("tree", r.Tree)
 	e.digest("interpreter_sha256", r.Interpreter)
 	e.digest("script_sha256", r.Script)
+}
+
+func (e *encoder) connections(list []Connection) {
+	if len(list) == 0 {
+		return
+	}
+	e.list("connections", len(list), func(i int) {
+		c := &list[i]
+		e.object("", func() {
+			e.str("host", c.Host)
+			e.str("addr", c.Addr)
+			e.int("port", int64(c.Port))
+			e.str("protocol", c.Protocol)
+			e.str("door", c.Door)
+			e.str("tls_name", c.TLSName)
+			e.str("http_host", c.HTTPHost)
+			e.text("verdict", c.Verdict)
+			e.str("rule", c.Rule)
+			e.int("count", int64(c.Count))
+			e.int("sent", c.Sent)
+			e.int("received", c.Received)
+		})
+	})
 }
 
 func (e *encoder) stream(k string, s Stream) {

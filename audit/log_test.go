@@ -129,6 +129,10 @@ func draw(t *rapid.T) audit.Entry {
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
 			e.Denials = append(e.Denials, audit.Denial{Access: text(), Target: text(), Rule: text(), Class: text(), Count: number()})
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "n") {
+			e.Connections = append(e.Connections, audit.Connection{Host: text(), Addr: text(), Port: number(), Protocol: text(), Door: text(),
+				TLSName: text(), HTTPHost: text(), Verdict: text(), Rule: text(), Count: number(), Sent: int64(number()), Received: int64(number())})
+		}
 		return e
 	case 2:
 		d := &audit.Decision{Session: text(), Run: text(), Event: text(), Tool: text(), Skill: text(), Capability: text(), Verdict: text(),

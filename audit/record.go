@@ -164,6 +164,24 @@ type Denial struct {
 	Count  int    `json:"count,omitempty"` // when more than once
 }
 
+// Connection tells of the connections of a run that were alike, of its flows of
+// datagrams, or of its questions for a name that was refused. What the run said
+// (Host, TLSName, HTTPHost) is as it said it.
+type Connection struct {
+	Host     string `json:"host,omitempty"`      // name that the run asked for; absent if it went to an address
+	Addr     string `json:"addr,omitempty"`      // address that it went to, or would have
+	Port     int    `json:"port,omitempty"`      // 0: for those that were too many to list
+	Protocol string `json:"protocol,omitempty"`  // "tcp", "udp"
+	Door     string `json:"door,omitempty"`      // where it knocked: "gate", "proxy", "socks", "udp", "dns"
+	TLSName  string `json:"tls_name,omitempty"`  // server name of the ClientHello
+	HTTPHost string `json:"http_host,omitempty"` // Host of the last request
+	Verdict  string `json:"verdict"`             // "granted", or why not
+	Rule     string `json:"rule,omitempty"`      // host of the rule that decided, and where it is from
+	Count    int    `json:"count,omitempty"`     // when more than one
+	Sent     int64  `json:"sent,omitempty"`      // payload bytes of the run
+	Received int64  `json:"received,omitempty"`
+}
+
 // End is written when nothing of a run is left, or when a run was refused.
 type End struct {
 	Run         string        `json:"run"`
@@ -178,6 +196,7 @@ type End struct {
 	Memory      int64         `json:"memory,omitempty"` // peak, bytes
 	Denials     []Denial      `json:"denials,omitempty"`
 	MoreDenials int           `json:"more_denials,omitempty"` // not listed
+	Connections []Connection  `json:"connections,omitempty"`
 	Stdin       Stream        `json:"stdin,omitzero"`
 	Stdout      Stream        `json:"stdout,omitzero"`
 	Stderr      Stream        `json:"stderr,omitzero"`

@@ -103,6 +103,48 @@ func (e *End) outcome() string {
 	return b.String()
 }
 
+// String is the row on one printable line, such as
+// "api.example.com:443 at 192.0.2.7 granted, sent 517, received 3021, tls api.example.com".
+func (c *Connection) String() string {
+	host := c.Host
+	if host == "" {
+		host = c.Addr
+	}
+	var b strings.Builder
+	switch {
+	case host == "" && c.Port == 0:
+		b.WriteString("others")
+	case c.Door == "dns":
+		b.WriteString("name " + Escape(host))
+	case strings.Contains(host, ":"):
+		fmt.Fprintf(&b, "[%s]:%d", Escape(host), c.Port)
+	default:
+		fmt.Fprintf(&b, "%s:%d", Escape(host), c.Port)
+	}
+	if c.Protocol != "" && c.Protocol != "tcp" {
+		b.WriteString("/" + Escape(c.Protocol))
+	}
+	if c.Addr != "" && c.Addr != host {
+		b.WriteString(" at " + Escape(c.Addr))
+	}
+	b.WriteString(" " + Escape(c.Verdict))
+	if c.Count > 1 {
+		fmt.Fprintf(&b, " x%d", c.Count)
+	}
+	if c.Sent+c.Received > 0 {
+		fmt.Fprintf(&b, ", sent %d, received %d", c.Sent, c.Received)
+	}
+	for _, s := range [...][2]string{{"tls", c.TLSName}, {"http", c.HTTPHost}} {
+		if s[1] != "" {
+			b.WriteString(", " + s[0] + " " + Escape(s[1]))
+		}
+	}
+	if c.Rule != "" {
+		b.WriteString(" (" + Escape(c.Rule) + ")")
+	}
+	return b.String()
+}
+
 // CommandLine shows argv on one printable line. Words that a shell would take
 // apart are quoted; it is for reading, not for running.
 func CommandLine(argv []string) string {
@@ -225,6 +267,9 @@ func (x *Run) Lines() []string {
 			line += " x" + strconv.Itoa(d.Count)
 		}
 		say("refused", line)
+	}
+	for i := range e.Connections {
+		say("connection", e.Connections[i].String())
 	}
 	for _, s := range []struct {
 		name string

@@ -41,6 +41,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USER", "user")
 			e.Setenv("SERVER", server)
 			e.Setenv("OTHER", other)
+			_, port, _ := strings.Cut(server, ":")
+			e.Setenv("PORT", port)
 			for _, dir := range []string{e.Cd, e.Getenv("HOME")} {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err

@@ -17,6 +17,7 @@ import (
 	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox"
+	"skillrun/sandbox/egress"
 )
 
 // stateDir is where audit log, digests and approvals live. It must not be where
@@ -80,6 +81,7 @@ type recorder struct {
 	lifting []lifting
 
 	captures [3]*audit.Capture // nil without --capture
+	traffic  traffic
 }
 
 // lifting is a refusal with the grant that would lift it.
@@ -274,13 +276,14 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		Run: r.id, Session: r.session, Status: status(&res, len(r.denials) > 0), Code: code, Reason: res.Limit,
 		Wall: time.Since(r.begin), User: res.User, System: res.System, Memory: res.MaxResident,
 		Denials: r.denials, MoreDenials: r.dropped,
+		Connections: r.traffic.connections(),
 	}
 	for i, to := range [...]*audit.Stream{&end.Stdin, &end.Stdout, &end.Stderr} {
 		if r.captures[i] != nil {
 			*to = r.captures[i].Stream()
 		}
 	}
-	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped}
+	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped, Network: r.traffic.summary.Rows()}
 	if res.Status.Signaled() && !res.TimedOut && res.Limit == "" {
 		end.Code, end.Signal = 0, signalName(res.Status.Signal())
 		rep.Signal = end.Signal
@@ -324,15 +327,17 @@ func status(res *sandbox.Result, denied bool) audit.Status {
 
 // report is what --report writes.
 type report struct {
-	Phase   string           `json:"phase"` // "refused" or "ran"
-	Code    int              `json:"code"`
-	Signal  string           `json:"signal,omitempty"`
-	Error   string           `json:"error,omitempty"`
-	Denials []audit.Denial   `json:"denials"`
-	More    int              `json:"more_denials,omitempty"`
-	Receipt profiles.Receipt `json:"receipt"`
-	Profile string           `json:"profile_sha256"`
-	Run     string           `json:"run_id"`
+	Phase   string         `json:"phase"` // "refused" or "ran"
+	Code    int            `json:"code"`
+	Signal  string         `json:"signal,omitempty"`
+	Error   string         `json:"error,omitempty"`
+	Denials []audit.Denial `json:"denials"`
+	More    int            `json:"more_denials,omitempty"`
+	// Network is what was used of each host and port, and refused.
+	Network []egress.SummaryRow `json:"network,omitempty"`
+	Receipt profiles.Receipt    `json:"receipt"`
+	Profile string              `json:"profile_sha256"`
+	Run     string              `json:"run_id"`
 }
 
 func (r *recorder) write(rep report) {

@@ -25,6 +25,7 @@ func runCommand(in *invocation) *cli.Command {
 			&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
 			&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
 			&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
+			&cli.BoolFlag{Name: "net-summary", Usage: "tell at the end which hosts were reached, and how much of each"},
 			&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
 			&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; --capture=full also the beginning of the outputs"},
 			&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
@@ -111,6 +112,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		AllowGaps:   j.allowGaps,
 		Started:     rec.started,
 		Refused:     rec.refused,
+		Connected:   rec.traffic.add,
 		Signals:     signals(),
 	})
 	if err != nil {
@@ -128,6 +130,9 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	}
 	if c.Bool("receipt") || j.vars.receipt {
 		printReceipt(result.Receipt)
+	}
+	if c.Bool("net-summary") {
+		rec.traffic.tell(profile.Network.Mode)
 	}
 	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
 		dieBy(result.Status.Signal())

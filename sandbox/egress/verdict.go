@@ -60,8 +60,8 @@ type rowKey struct {
 
 // SummaryRow is the use of one host at one port.
 type SummaryRow struct {
-	Host           string `json:"host"` // name, else address; "" sums up what was too much to list
-	Port           uint16 `json:"port"`
+	Host           string `json:"host"`        // name, else address; "" sums up what was too much to list
+	Port           uint16 `json:"port"`        // 0 for a name that was not resolved
 	Connections    int64  `json:"connections"` // allowed ones
 	Refused        int64  `json:"refused"`
 	Sent           int64  `json:"sent"`
@@ -85,6 +85,9 @@ func (s *Summary) Add(v Verdict) {
 		s.rows = map[rowKey]*SummaryRow{}
 	}
 	key := rowKey{host, v.Port}
+	if v.Door == DoorDNS {
+		key.port = 0 // a name that was not resolved is for no port yet
+	}
 	row := s.rows[key]
 	if row == nil {
 		if len(s.rows) >= maxRows {

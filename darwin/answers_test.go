@@ -258,6 +258,7 @@ func spell(query string) string {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	if len(answers) < 120 {
 		t.Fatalf("%d answers, want at least 120", len(answers))
 	}

@@ -28,6 +28,7 @@ var scopes = map[string]string{
 // TestCapabilities compiles what each capability of the taxonomy lowers to on
 // the standard Mac. The golden file has the answers that it changes.
 func TestCapabilities(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join("testdata", "capabilities", "answers.txtar")
 	tool := ""
 	t.Run("tool", func(t *testing.T) { tool = evaluator(t) })
@@ -54,7 +55,8 @@ func TestCapabilities(t *testing.T) {
 		p := compileCapability(t, c.Name)
 		release := releases[i%len(releases)]
 		var text strings.Builder
-		for j, a := range answers(p, release) {
+		ours := answers(p, release)
+		for j, a := range ours {
 			if a != bare[j] {
 				fmt.Fprintf(&text, "%-5s %s\n", a, asked[j])
 			}
@@ -69,8 +71,8 @@ func TestCapabilities(t *testing.T) {
 		}
 		done[whole] = true
 		for j, verdict := range askTool(t, tool, p, release, queries) {
-			if want := answers(p, release)[j]; verdict != want || verdict == "ambiguous" {
-				t.Errorf("%s, macOS %d: %s: sbpl-eval says %s, we say %s", c.Name, release, queries[j], verdict, want)
+			if verdict != ours[j] || verdict == "ambiguous" {
+				t.Errorf("%s, macOS %d: %s: sbpl-eval says %s, we say %s", c.Name, release, queries[j], verdict, ours[j])
 			}
 		}
 	}

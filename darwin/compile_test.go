@@ -87,6 +87,7 @@ func TestCombiningNames(t *testing.T) {
 }
 
 func TestManyRules(t *testing.T) {
+	t.Parallel()
 	p, f := small(), standardFacts()
 	for i := range 5000 {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: fmt.Sprintf("%s/d%d", workspace, i), Tree: true, Access: rw, Origin: origin("filesystem.write", "")})

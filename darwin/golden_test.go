@@ -234,6 +234,7 @@ var probes = []string{
 // TestUnambiguous loads every golden policy for every release with sbpl-eval,
 // which accepts no warning, and holds both evaluators to the same answers.
 func TestUnambiguous(t *testing.T) {
+	t.Parallel()
 	tool := evaluator(t)
 	queries := make([]string, len(probes))
 	for i, p := range probes {

@@ -23,6 +23,7 @@ const (
 )
 
 func TestPolicyMeansProfile(t *testing.T) {
+	t.Parallel()
 	tool := ""
 	t.Run("tool", func(t *testing.T) { tool = evaluator(t) })
 	pairs, allowed := 0, 0
@@ -55,11 +56,14 @@ func TestPolicyMeansProfile(t *testing.T) {
 		if tool == "" {
 			continue
 		}
-		for i, got := range askTool(t, tool, p, release, queries) {
-			if got != want[i] {
-				t.Errorf("seed %d: %s: sbpl-eval says %s, profile says %s", seed, queries[i], got, want[i])
+		t.Run(fmt.Sprintf("sbpl-eval/%d", seed), func(t *testing.T) {
+			t.Parallel()
+			for i, got := range askTool(t, tool, p, release, queries) {
+				if got != want[i] {
+					t.Errorf("%s: sbpl-eval says %s, profile says %s", queries[i], got, want[i])
+				}
 			}
-		}
+		})
 	}
 	if allowed < pairs/10 || allowed > pairs*9/10 {
 		t.Errorf("%d of %d requests are allowed: the law says little", allowed, pairs)

@@ -1,7 +1,8 @@
 package darwin_test
 
 import (
-	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,40 +43,115 @@ func evaluator(t testing.TB) string {
 	return tool
 }
 
+// oracle is a process of sbpl-eval that answers for one policy after another.
+type oracle struct {
+	in  *json.Encoder
+	out *json.Decoder
+}
+
+// oracles are those that nobody uses. They end with this process, which holds
+// the other end of what they read.
+var oracles = make(chan *oracle, 64)
+
+func newOracle(t testing.TB, tool string) *oracle {
+	t.Helper()
+	cmd := exec.Command("python3", filepath.Join("testdata", "sbpl-eval", "serve.py"), tool)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &oracle{json.NewEncoder(in), json.NewDecoder(out)}
+}
+
 // askTool gives sbpl-eval's strict verdicts: allow, deny or ambiguous. Any
 // problem with the policy, a warning included, fails the test.
 func askTool(t testing.TB, tool string, p *darwin.Policy, release int, queries []string) []string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "policy.sb")
-	asked := filepath.Join(dir, "queries")
-	for file, text := range map[string]string{source: p.Source(), asked: strings.Join(queries, "\n") + "\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	var o *oracle
+	select {
+	case o = <-oracles:
+	default:
+		o = newOracle(t, tool)
+	}
+	params := map[string]string{}
+	for _, v := range p.Params() {
+		params[v.Name] = v.Value
+	}
+	var answer struct {
+		Verdicts []string
+		Error    string
+	}
+	request := map[string]any{"macos": strconv.Itoa(release), "source": p.Source(), "params": params, "queries": queries}
+	if err := errors.Join(o.in.Encode(request), o.out.Decode(&answer)); err != nil {
+		t.Fatalf("sbpl-eval: %v", err)
+	}
+	oracles <- o
+	if answer.Error != "" || len(answer.Verdicts) != len(queries) {
+		t.Fatalf("macOS %d: %s: %d answers to %d queries\n%s", release, answer.Error, len(answer.Verdicts), len(queries), p.Source())
+	}
+	return answer.Verdicts
+}
+
+// TestOracleIsTheCommand: the process that answers for many policies says what
+// the command says for one, and takes no policy that the command does not.
+func TestOracleIsTheCommand(t *testing.T) {
+	t.Parallel()
+	tool := evaluator(t)
+	f := standardFacts()
+	p, err := darwin.Compile(standardProfile(f), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "policy.sb")
+	command := func(release int, source, queries string) (string, error) {
+		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		args := []string{"--strict", "--raw", "--macos", strconv.Itoa(release), file}
+		for _, v := range p.Params() {
+			args = append(args, "-D", v.Name+"="+v.Value)
+		}
+		cmd := exec.Command(tool, args...)
+		cmd.Stdin = strings.NewReader(queries)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
-	args := []string{"--strict", "--raw", "--macos", strconv.Itoa(release), "--queries", asked, source}
-	for _, v := range p.Params() {
-		args = append(args, "-D", v.Name+"="+v.Value)
+	queries := make([]string, len(answers))
+	for i, a := range answers {
+		queries[i] = spell(a.query)
 	}
-	var stderr bytes.Buffer
-	cmd := exec.Command(tool, args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if _, ambiguous := err.(*exec.ExitError); err != nil && (!ambiguous || cmd.ProcessState.ExitCode() != 1) {
-		t.Fatalf("macOS %d: %v: %s\n%s", release, err, stderr.Bytes(), p.Source())
+	out, err := command(15, p.Source(), strings.Join(queries, "\n"))
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	if stderr.Len() > 0 {
-		t.Fatalf("macOS %d: %s\n%s", release, stderr.Bytes(), p.Source())
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for i, got := range askTool(t, tool, p, 15, queries) {
+		if want, _, _ := strings.Cut(lines[i], "\t"); got != want || len(lines) != len(queries) {
+			t.Errorf("%s: %s, the command says %s", queries[i], got, want)
+		}
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) != len(queries) {
-		t.Fatalf("macOS %d: %d answers to %d queries:\n%s", release, len(lines), len(queries), out)
+	for _, wrong := range []string{
+		"(version 1)(deny file-graft)", "(version 1)(deny default)(allow file-read-data (literal (param \"P0\"))", "(deny default)",
+		"(version 1)(deny default)(allow file-read-data (literal \"x\"))", "(version 1)(deny default)(allow file-read-data (literal (param \"absent\")))",
+	} {
+		out, err := command(15, wrong, "")
+		o := newOracle(t, tool)
+		var answer struct{ Error string }
+		if err := errors.Join(o.in.Encode(map[string]any{"macos": "15", "source": wrong, "params": map[string]string{}, "queries": []string{}}), o.out.Decode(&answer)); err != nil {
+			t.Fatal(err)
+		}
+		if err == nil && out == "" || answer.Error == "" {
+			t.Errorf("%s: taken: %q, %q", wrong, out, answer.Error)
+		}
 	}
-	for i := range lines {
-		lines[i], _, _ = strings.Cut(lines[i], "\t")
-	}
-	return lines
 }
 
 // parse reads a compiled policy with our own evaluator.

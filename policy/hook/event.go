@@ -1,0 +1,346 @@
+package hook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	pathpkg "path"
+	"strings"
+
+	"skillrun/policy"
+)
+
+// MaxEvent is the size in bytes above which an event is refused: 8 MiB.
+const MaxEvent = 8 << 20
+
+// Kind is what an agent tells of.
+type Kind uint8
+
+// The kinds; the zero kind is none that is known, and is refused.
+const (
+	Unknown      Kind = iota
+	SessionStart      // a session begins or goes on
+	BeforeTool        // a tool is about to be used
+	Permission        // the agent is about to ask its user about a tool
+	AfterTool         // a tool was used
+)
+
+// Event is one thing that an agent says.
+type Event struct {
+	Kind Kind
+	// Session is the agent's name for its session: 1 to 128 letters, digits,
+	// ".", "_" and "-".
+	Session string
+	// Cwd is the directory that the agent is in: absolute and clean. The model
+	// may have chosen it.
+	Cwd string
+	// Mode is how the agent asks its user, in its own words; "" if it does not
+	// say.
+	Mode string
+	// Call names the use of the tool, so that what came of it can be found
+	// again: as Session, or "" where the agent gives none.
+	Call string
+	// Tool is the tool as the agent calls it, Row what is known of it.
+	Tool string
+	Row  Tool
+	// Requests are what the use of the tool needs; none is the agent's own
+	// affair. Paths are absolute and clean, links not followed; Place, Time and
+	// Uses are the caller's to fill in.
+	Requests []policy.Request
+
+	wire   string // the event in the agent's words
+	data   []byte
+	home   string
+	input  *value // an object; nil without a tool
+	output *value // what the tool gave
+}
+
+// Command is the shell command of a use of the shell, "" of anything else.
+func (e *Event) Command() string {
+	if e.Row.kind != command || len(e.Requests) == 0 {
+		return ""
+	}
+	return e.Requests[0].Command
+}
+
+// Argument gives an argument of the tool, if it is a string.
+func (e *Event) Argument(name string) (string, bool) {
+	if e.input == nil {
+		return "", false
+	}
+	if v := e.input.get(name); v != nil && v.kind == '"' {
+		return v.text, true
+	}
+	return "", false
+}
+
+// Read reads an event. home is what "~" stands for. The event comes back with an
+// error too, as far as it was understood, for [Agent.Refuse].
+func (a *Agent) Read(data []byte, home string) (*Event, error) {
+	e := &Event{data: data, home: home}
+	fail := func(err error) (*Event, error) { return e, fmt.Errorf("event: %w", err) }
+	if len(data) > MaxEvent {
+		return fail(fmt.Errorf("larger than %d bytes", MaxEvent))
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return fail(errors.New("empty"))
+	}
+	v, err := parseJSON(data, false)
+	if err != nil {
+		return fail(err)
+	}
+	if v.kind != '{' {
+		return fail(errors.New("not an object"))
+	}
+	text := func(name string, to *string, needed bool) {
+		switch m := v.get(name); {
+		case err != nil:
+		case m == nil || m.kind == 'n':
+			if needed {
+				err = fmt.Errorf("no %s", name)
+			}
+		case m.kind != '"':
+			err = fmt.Errorf("%s is not a string", name)
+		default:
+			*to = m.text
+		}
+	}
+	f := &a.fields
+	text(f.event, &e.wire, true)
+	for _, n := range a.events {
+		if n.name == e.wire {
+			e.Kind = n.kind
+		}
+	}
+	text(f.session, &e.Session, true)
+	text(f.cwd, &e.Cwd, true)
+	text(f.mode, &e.Mode, false)
+	text(f.call, &e.Call, false)
+	switch {
+	case err != nil:
+		return fail(err)
+	case e.Kind == Unknown:
+		return fail(fmt.Errorf("unknown event %q", policy.Escape(e.wire)))
+	case !ValidID(e.Session):
+		return fail(fmt.Errorf("%s is not 1 to 128 letters, digits, \".\", \"_\", \"-\"", f.session))
+	case !pathpkg.IsAbs(e.Cwd) || strings.IndexByte(e.Cwd, 0) >= 0:
+		return fail(fmt.Errorf("%s is not an absolute path", f.cwd))
+	}
+	if !ValidID(e.Call) {
+		e.Call = ""
+	}
+	e.Cwd = pathpkg.Clean(e.Cwd)
+	if e.Kind == SessionStart {
+		return e, nil
+	}
+	text(f.tool, &e.Tool, true)
+	if err != nil || e.Tool == "" {
+		return fail(fmt.Errorf("no %s", f.tool))
+	}
+	e.input, e.output = v.get(f.input), v.get(f.output)
+	if e.input == nil || e.input.kind != '{' {
+		return fail(fmt.Errorf("%s is not an object", f.input))
+	}
+	e.Row = find(a.tools, e.Tool)
+	if e.Requests, err = e.requests(); err != nil {
+		return fail(fmt.Errorf("tool %s: %w", policy.Escape(e.Tool), err))
+	}
+	return e, nil
+}
+
+// ValidID says whether a text can name a session or a call: nothing in it means
+// anything to a shell or a file system.
+func ValidID(s string) bool {
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return 0 < len(s) && len(s) <= 128 && s[0] != '.' && s[0] != '-'
+}
+
+// requests says what the use of the tool needs.
+func (e *Event) requests() ([]policy.Request, error) {
+	t := &e.Row
+	if t.Capability == "" {
+		return nil, nil
+	}
+	r := policy.Request{Capability: t.Capability}
+	switch t.kind {
+	case nothing:
+		return []policy.Request{r}, nil
+	case toolName:
+		r.Names = []string{e.Tool}
+		return []policy.Request{r}, nil
+	}
+	values, err := e.values()
+	if err != nil {
+		return nil, err
+	}
+	switch t.kind {
+	case command:
+		if len(values) != 1 || strings.IndexByte(values[0], 0) >= 0 {
+			return nil, errors.New("the command is not one text without NUL")
+		}
+		r.Command = values[0]
+	case path, paths:
+		for _, v := range values {
+			p, err := e.absolute(v)
+			if err != nil {
+				return nil, err
+			}
+			r.Paths = append(r.Paths, p)
+		}
+		if len(values) == 0 {
+			r.Paths = []string{e.Cwd}
+		}
+	case pattern:
+		base, wild := e.Cwd, ""
+		for i, v := range values {
+			if e.Row.arguments[i] == "pattern" {
+				wild = v
+			} else if v != "" {
+				if base, err = e.absolute(v); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if strings.HasPrefix(wild, "~") {
+			return nil, errors.New("a pattern that begins with ~")
+		}
+		if !pathpkg.IsAbs(wild) {
+			wild = base + "/" + wild
+		}
+		r.Paths = []string{literal(wild)}
+	case patch:
+		return patched(e, values)
+	case address:
+		for _, v := range values {
+			host, ports, fault := policy.ParseHost(v)
+			if fault != "" || !strings.Contains(v, "://") {
+				return nil, fmt.Errorf("address %q: %s", policy.Escape(v), fault)
+			}
+			if strings.Contains(host, ":") {
+				host = "[" + host + "]"
+			}
+			if len(ports) == 1 {
+				host = fmt.Sprintf("%s:%d", host, ports[0].First)
+			}
+			r.Hosts = append(r.Hosts, host)
+		}
+	case name:
+		r.Names = values
+	}
+	return []policy.Request{r}, nil
+}
+
+// values are the texts of the tool's arguments; of a pattern, with an empty one
+// for each that is not there.
+func (e *Event) values() (values []string, err error) {
+	for _, name := range e.Row.arguments {
+		v := e.input.get(name)
+		switch {
+		case v == nil || v.kind == 'n':
+			if e.Row.kind == pattern {
+				values = append(values, "")
+			}
+		case v.kind == '"' && (v.text != "" || e.Row.kind == pattern):
+			values = append(values, v.text)
+		case v.kind == '[' && e.Row.kind == paths:
+			for _, item := range v.items {
+				if item.kind != '"' || item.text == "" {
+					return nil, fmt.Errorf("%s is not a list of texts", name)
+				}
+				values = append(values, item.text)
+			}
+		default:
+			return nil, fmt.Errorf("%s is not a text", name)
+		}
+	}
+	if len(values) == 0 && !e.Row.optional {
+		return nil, fmt.Errorf("no %s", strings.Join(e.Row.arguments, " or "))
+	}
+	return values, nil
+}
+
+// absolute is a path as the agent means it: "~" is the home directory, and what
+// is relative starts at the current one. What some agents trim is refused.
+func (e *Event) absolute(p string) (string, error) {
+	switch {
+	case strings.IndexByte(p, 0) >= 0:
+		return "", errors.New("a path holds NUL")
+	case strings.TrimSpace(p) != p:
+		return "", errors.New("a path begins or ends with a space")
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		if e.home == "" {
+			return "", errors.New("a path in the home directory, and there is none")
+		}
+		p = e.home + p[1:]
+	case strings.HasPrefix(p, "~"):
+		return "", errors.New("a path in the home directory of a user")
+	case !pathpkg.IsAbs(p):
+		p = e.Cwd + "/" + p
+	}
+	return pathpkg.Clean(p), nil
+}
+
+// literal is the directory beneath which everything lies that a pattern
+// matches. What follows a wildcard can climb, so that the parts with ".." are
+// taken off before.
+func literal(wild string) string {
+	up := 0
+	if i := strings.IndexAny(wild, "*?[{"); i >= 0 {
+		up = strings.Count(wild[i:], "..")
+		wild = wild[:strings.LastIndexByte(wild[:i], '/')+1]
+	}
+	for wild = pathpkg.Clean(wild); up > 0; up-- {
+		wild = pathpkg.Dir(wild)
+	}
+	return wild
+}
+
+// patchHeads are the lines of a patch that name a file.
+var patchHeads = [...]struct {
+	text   string
+	remove bool
+}{
+	{"*** Add File:", false},
+	{"*** Update File:", false},
+	{"*** Move to:", false},
+	{"*** Delete File:", true},
+}
+
+// patched reads the headers of a patch in the form of apply_patch.
+func patched(e *Event, values []string) ([]policy.Request, error) {
+	write := policy.Request{Capability: "filesystem.write"}
+	remove := policy.Request{Capability: "filesystem.delete"}
+	for _, text := range values {
+		for line := range strings.Lines(text) {
+			for _, h := range patchHeads {
+				name, ok := strings.CutPrefix(strings.TrimSpace(line), h.text)
+				if !ok {
+					continue
+				}
+				p, err := e.absolute(strings.TrimSpace(name))
+				if err != nil {
+					return nil, err
+				}
+				if h.remove {
+					remove.Paths = append(remove.Paths, p)
+				} else {
+					write.Paths = append(write.Paths, p)
+				}
+			}
+		}
+	}
+	var all []policy.Request
+	for _, r := range [...]policy.Request{write, remove} {
+		if len(r.Paths) > 0 {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the patch names no file")
+	}
+	return all, nil
+}

@@ -1,0 +1,67 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"skillrun/policy"
+	"skillrun/policy/hook"
+)
+
+// Whatever comes in, what goes out is one JSON object or nothing, and never a
+// yes to what could not be read.
+func FuzzEvent(f *testing.F) {
+	for _, agent := range hook.Names() {
+		f.Add(goodEvent(agent))
+	}
+	f.Add(`{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/w","tool_name":"Read","tool_input":{"file_path":"x"},"tool_response":["a",{"b":"c"}]}`)
+	f.Fuzz(func(t *testing.T, event string) {
+		for _, name := range hook.Names() {
+			a := hook.Find(name)
+			e, err := a.Read([]byte(event), home)
+			replies := []hook.Reply{a.Refuse(e, "x")}
+			if err == nil {
+				if !json.Valid([]byte(event)) {
+					t.Fatalf("%s: read what is no JSON", name)
+				}
+				for _, effect := range []policy.Effect{policy.Deny, policy.Confirm, policy.Allow} {
+					replies = append(replies, a.Reply(e, hook.Answer{
+						Effect: effect, Command: "W", Redact: func(s string) string { return s + "!" },
+					}))
+				}
+			}
+			for i, r := range replies {
+				if len(r.Stdout) > 0 && !json.Valid(r.Stdout) {
+					t.Fatalf("%s: reply %d: %s", name, i, r.Stdout)
+				}
+			}
+			if e.Kind == hook.BeforeTool || err != nil {
+				if out := runs(t, name, replies[0]); out.runs || out.asks {
+					t.Fatalf("%s: a refusal that runs: %+v", name, out)
+				}
+			}
+		}
+	})
+}
+
+// Settings that can be edited at all are left as they were by taking out what
+// was put in.
+func FuzzSettings(f *testing.F) {
+	for _, text := range settingsFiles {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a := hook.Find("claude-code")
+		if same, err := a.Remove([]byte(text)); err != nil || string(same) != text {
+			return // it holds entries of ours already
+		}
+		installed, err := a.Install([]byte(text), program)
+		if err != nil {
+			return
+		}
+		removed, err := a.Remove(installed)
+		if err != nil || string(removed) != text {
+			t.Fatalf("%v\n%q\n%q\n%q", err, text, installed, removed)
+		}
+	})
+}

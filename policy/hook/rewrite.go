@@ -1,0 +1,46 @@
+package hook
+
+import "strings"
+
+// Door is how a shell command is let run: through this program.
+type Door struct {
+	Program string // absolute path
+	Session string
+	// Call names the use of the tool, so that what was refused can be told
+	// afterwards; "" if nobody asks.
+	Call string
+	// Directory is the file in which the program leaves the directory that the
+	// command ended in; "" if the next one does not start there.
+	Directory string
+}
+
+// Command is what the agent's shell runs in the place of a command. The text of
+// the command stands in it as it was, within quotes, so that rules that look for
+// words in it find them. Its exit code is that of the command.
+func (d *Door) Command(command string) string {
+	var b strings.Builder
+	b.WriteString(Quote(d.Program) + " exec --session " + d.Session)
+	if d.Call != "" {
+		b.WriteString(" --call " + d.Call)
+	}
+	b.WriteString(" -- bash -c " + Quote(command))
+	if d.Directory != "" {
+		b.WriteString(`; skillrun_code=$?; cd -- "$(cat ` + Quote(d.Directory) + ` 2>/dev/null)" 2>/dev/null; (exit $skillrun_code)`)
+	}
+	return b.String()
+}
+
+// Quote writes a text as one word of a POSIX shell. The text must not hold NUL,
+// which no command line can.
+func Quote(s string) string {
+	plain := s != ""
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("/._-+:,@%", c) >= 0) {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

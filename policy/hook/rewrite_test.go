@@ -1,0 +1,106 @@
+package hook_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"skillrun/policy/hook"
+)
+
+// A word comes out of a shell as it went in.
+func TestQuote(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) }), 1, 40).Draw(t, "texts")
+		var command strings.Builder
+		command.WriteString("printf '%s\\0'")
+		for _, s := range texts {
+			command.WriteString(" " + hook.Quote(s))
+		}
+		out, err := exec.Command("bash", "-c", command.String()).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Join(texts, "\x00") + "\x00"; string(out) != want {
+			t.Fatalf("%q, want %q", out, want)
+		}
+	})
+}
+
+// standIn is a program that does what exec does, without confining: it runs the
+// command and leaves the directory that it ended in.
+func standIn(t *testing.T) *hook.Door {
+	t.Helper()
+	dir := t.TempDir()
+	d := &hook.Door{Program: filepath.Join(dir, "skill run"), Session: "s-1", Call: "c.1", Directory: filepath.Join(dir, "last directory")}
+	script := `#!/bin/bash
+[ "$1 $2 $3 $4 $5 $6 $7 $8" = "exec --session s-1 --call c.1 -- bash -c" ] || exit 99
+bash -c "trap 'pwd >\"$LAST\"' EXIT; $9"
+`
+	if err := os.WriteFile(d.Program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LAST", d.Directory)
+	return d
+}
+
+// What runs in the place of a command gives its output and exit code, and the
+// next command starts where it ended.
+func TestRewrittenCommand(t *testing.T) {
+	d := standIn(t)
+	work := t.TempDir()
+	if err := os.Mkdir(filepath.Join(work, "a b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		command, out, dir string
+		code              int
+	}{
+		{"echo hi", "hi\n", "", 0},
+		{"echo 'it''s' \"$HOME\" | wc -l", "1\n", "", 0},
+		{"cd 'a b' && false", "", "a b", 1},
+		{"cd 'a b'; exit 7", "", "a b", 7},
+		{"cat <<'EOF'\n$x `id` 'q'\nEOF", "$x `id` 'q'\n", "", 0},
+		{"# only a comment", "", "", 0},
+		{"echo a\necho b", "a\nb\n", "", 0},
+		{"true; (exit 3)", "", "", 3},
+	} {
+		for _, shell := range []string{"bash", "sh"} {
+			rewritten := d.Command(c.command)
+			if !strings.Contains(c.command, "'") && !strings.Contains(rewritten, c.command) {
+				t.Errorf("%q cannot be read in %q", c.command, rewritten)
+			}
+			var out, errs bytes.Buffer
+			cmd := exec.Command(shell, "-c", rewritten+"\necho \"$?\" >code; pwd -P >dir")
+			cmd.Dir, cmd.Stdout, cmd.Stderr = work, &out, &errs
+			// The two files are written where the shell is by then.
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%s: %v: %s", rewritten, err, errs.Bytes())
+			}
+			code, err := os.ReadFile(filepath.Join(work, c.dir, "code"))
+			if err != nil {
+				t.Errorf("%q in %s did not end in %q", c.command, shell, c.dir)
+				continue
+			}
+			dir, _ := os.ReadFile(filepath.Join(work, c.dir, "dir"))
+			if want := filepath.Join(real, c.dir) + "\n"; string(dir) != want {
+				t.Errorf("%q in %s ended in %q, want %q", c.command, shell, dir, want)
+			}
+			if got := strings.TrimSpace(string(code)); got != strconv.Itoa(c.code) || out.String() != c.out {
+				t.Errorf("%q in %s: exit %s, %q; want %d, %q", c.command, shell, got, out.String(), c.code, c.out)
+			}
+			os.Remove(filepath.Join(work, c.dir, "code"))
+			os.Remove(d.Directory)
+		}
+	}
+}

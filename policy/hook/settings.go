@@ -1,0 +1,347 @@
+package hook
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Settings say where an agent's hooks are registered, and as what.
+type Settings struct {
+	// User is a file relative to the home directory, Project one relative to the
+	// top of a project. A project's is of this machine only where the agent has
+	// such a file, since the path of the program is.
+	User, Project string
+	// Notes is what else the user has to know or do; one line each.
+	Notes   []string
+	entries []entry
+}
+
+// entry is what is registered for one event.
+type entry struct {
+	event   string
+	matcher string // "" for events that take none
+	// before and after are members around the command, as text.
+	before, after string
+}
+
+// The registrations. A hook ends well before the agent gives up on it.
+var (
+	claudeSettings = Settings{
+		User: ".claude/settings.json", Project: ".claude/settings.local.json",
+		Notes: []string{"hooks are read when a session starts: restart running ones"},
+		entries: []entry{
+			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
+			{"PreToolUse", "*", `"type": "command", `, `, "timeout": 10`},
+			{"PostToolUse", "*", `"type": "command", `, `, "timeout": 10`},
+			{"PostToolUseFailure", "*", `"type": "command", `, `, "timeout": 10`},
+		},
+	}
+	codexSettings = Settings{
+		User: ".codex/hooks.json", Project: ".codex/hooks.json",
+		Notes: []string{
+			"Codex asks before it runs hooks it has not seen: review them with /hooks",
+			"older builds want codex_hooks = true under [features] in ~/.codex/config.toml",
+		},
+		entries: []entry{
+			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
+			{"PreToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`},
+			{"PostToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`},
+		},
+	}
+	geminiSettings = Settings{
+		User: ".gemini/settings.json", Project: ".gemini/settings.json",
+		Notes: []string{"Gemini CLI asks again for trust in a project's hooks that changed"},
+		entries: []entry{
+			{"SessionStart", "", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
+			{"BeforeTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
+			{"AfterTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
+		},
+	}
+)
+
+// Command is what the agent is told to run: a program that is missing or killed
+// blocks, where exit codes other than 2 would let the tool run.
+func (a *Agent) Command(program string) string {
+	return Quote(program) + " hook " + a.Name + " || exit 2"
+}
+
+// ours says whether a registered command is one that Command gave, for whatever
+// program of our name.
+func (a *Agent) ours(command string) bool {
+	program, ok := strings.CutSuffix(command, " hook "+a.Name+" || exit 2")
+	return ok && program != ""
+}
+
+// text is the entry as an element of the event's list.
+func (n *entry) text(command string) string {
+	matcher := ""
+	if n.matcher != "" {
+		matcher = `"matcher": ` + string(quoteJSON(nil, n.matcher)) + `, `
+	}
+	if strings.Contains(n.before, `"name"`) && n.matcher != "" {
+		matcher += `"sequential": true, `
+	}
+	return `{` + matcher + `"hooks": [{` + n.before + `"command": ` + string(quoteJSON(nil, command)) + n.after + `}]}`
+}
+
+// Registered is a command that settings register for the event before a tool.
+type Registered struct {
+	Command string
+	Matcher string
+	Ours    bool
+}
+
+// Before lists what settings register for the agent's event before a tool.
+func (a *Agent) Before(data []byte) ([]Registered, error) {
+	top, err := parseJSON(data, true)
+	if err != nil {
+		return nil, err
+	}
+	event := ""
+	for _, n := range a.events {
+		if n.kind == BeforeTool {
+			event = n.name
+		}
+	}
+	var found []Registered
+	each(&top, func(name string, group, handler *value) {
+		if c := handler.get("command"); name == event && c != nil {
+			r := Registered{Command: c.text, Ours: a.ours(c.text)}
+			if m := group.get("matcher"); m != nil {
+				r.Matcher = m.text
+			}
+			found = append(found, r)
+		}
+	})
+	return found, nil
+}
+
+// each calls do for every handler that settings register.
+func each(top *value, do func(event string, group, handler *value)) {
+	hooks := top.get("hooks")
+	if hooks == nil {
+		return
+	}
+	for i := range hooks.members {
+		for j := range hooks.members[i].value.items {
+			group := &hooks.members[i].value.items[j]
+			handlers := group.get("hooks")
+			for k := 0; handlers != nil && k < len(handlers.items); k++ {
+				do(hooks.members[i].name, group, &handlers.items[k])
+			}
+		}
+	}
+}
+
+// Install gives settings in which the program is registered; nothing else in
+// them changes. data is what the file holds, nil if there is none. Settings that
+// have it already come back as they are.
+func (a *Agent) Install(data []byte, program string) ([]byte, error) {
+	command := a.Command(program)
+	if data != nil {
+		if have, err := a.installed(data, command); err != nil || have {
+			return data, err
+		}
+		var err error
+		if data, err = a.Remove(data); err != nil {
+			return nil, err
+		}
+	}
+	made := data == nil
+	if made {
+		data = []byte("{\n}\n")
+	}
+	for i := len(a.Settings.entries) - 1; i >= 0; i-- {
+		n := &a.Settings.entries[i]
+		var err error
+		if data, err = insert(data, [...]string{"hooks", n.event}, n.text(command), made); err != nil {
+			return nil, err
+		}
+		made = false
+	}
+	return data, nil
+}
+
+// installed says whether all entries are there, as Install makes them, and no
+// others of ours.
+func (a *Agent) installed(data []byte, command string) (bool, error) {
+	top, err := parseJSON(data, true)
+	if err != nil {
+		return false, err
+	}
+	right, ours := 0, 0
+	each(&top, func(event string, group, handler *value) {
+		c := handler.get("command")
+		if c == nil || !a.ours(c.text) {
+			return
+		}
+		ours++
+		for i := range a.Settings.entries {
+			n := &a.Settings.entries[i]
+			m := group.get("matcher")
+			if n.event == event && c.text == command && (n.matcher == "" || m != nil && m.text == n.matcher) {
+				right++
+			}
+		}
+	})
+	return ours == right && right == len(a.Settings.entries), nil
+}
+
+// Remove gives settings without what Install put in; nil if Install made the
+// file and nothing else is in it. Text that Install did not write stays as it
+// is, byte by byte.
+func (a *Agent) Remove(data []byte) ([]byte, error) {
+	for {
+		top, err := parseJSON(data, true)
+		if err != nil {
+			return nil, err
+		}
+		trail := a.trail(&top)
+		if trail == nil {
+			return data, nil
+		}
+		if data = cut(data, trail); data == nil {
+			return nil, nil
+		}
+	}
+}
+
+// step is one of the way to something of ours: a container, and the child that
+// leads on. The child of the last one is what goes.
+type step struct {
+	container *value
+	child     int
+}
+
+// trail finds the way to the first handler of ours; nil if there is none.
+func (a *Agent) trail(top *value) []step {
+	if top.kind != '{' {
+		return nil
+	}
+	for h := range top.members {
+		hooks := &top.members[h].value
+		if top.members[h].name != "hooks" {
+			continue
+		}
+		for e := range hooks.members {
+			groups := &hooks.members[e].value
+			for g := range groups.items {
+				handlers := groups.items[g].get("hooks")
+				for k := 0; handlers != nil && k < len(handlers.items); k++ {
+					if c := handlers.items[k].get("command"); c == nil || !a.ours(c.text) {
+						continue
+					}
+					way := []step{{top, h}, {hooks, e}, {groups, g}}
+					if len(handlers.items) > 1 {
+						// Somebody put a handler beside ours.
+						for m := range groups.items[g].members {
+							if &groups.items[g].members[m].value == handlers {
+								way = append(way, step{&groups.items[g], m})
+							}
+						}
+						way = append(way, step{handlers, k})
+					}
+					return way
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Which containers Install made is told by the text itself: inside one of its
+// own, there is a line break before the child; in one that was there and empty,
+// the child follows the bracket at once, and what was inside comes after it.
+
+var errNotObject = errors.New("the settings do not hold hooks where they should: an object of lists")
+
+// insert puts text as the first element of the list that keys lead to, and
+// makes what is not there; made says that the outermost object is Install's too.
+func insert(data []byte, keys [2]string, text string, made bool) ([]byte, error) {
+	at, err := parseJSON(data, true)
+	if err != nil {
+		return nil, err
+	}
+	unit := indent(data, &at)
+	kind := byte('[')
+	for depth, key := range keys {
+		if at.kind != '{' {
+			return nil, errNotObject
+		}
+		next := at.get(key)
+		if next == nil {
+			// From the inside out: the list, and the objects around it.
+			for d := len(keys) - 1; d >= depth; d-- {
+				open, closing := "{", "}"
+				if d == len(keys)-1 {
+					open, closing = "[", "]"
+				}
+				text = strconv.Quote(keys[d]) + ": " + open + "\n" + strings.Repeat(unit, d+2) + text + "\n" + strings.Repeat(unit, d+1) + closing
+			}
+			kind = '{'
+			break
+		}
+		at = *next
+	}
+	if at.kind != kind {
+		return nil, errNotObject
+	}
+	first := at.start + 1
+	space := first
+	for space < len(data) && strings.IndexByte(" \t\r\n", data[space]) >= 0 {
+		space++
+	}
+	if len(at.members)+len(at.items) > 0 {
+		text = string(data[first:space]) + text + ","
+	} else if made {
+		text = "\n" + unit + text
+	}
+	return []byte(string(data[:first]) + text + string(data[first:])), nil
+}
+
+// indent is by how much the settings indent; two spaces if they do not.
+func indent(data []byte, top *value) string {
+	if len(top.members) > 0 {
+		before := string(data[top.start+1 : top.members[0].start])
+		if i := strings.LastIndexByte(before, '\n'); i >= 0 && strings.Trim(before[i+1:], " \t") == "" && before[i+1:] != "" {
+			return before[i+1:]
+		}
+	}
+	return "  "
+}
+
+// cut takes out the last child of a trail, and the containers around it that
+// Install made and that are empty then; nil if that is all there is.
+func cut(data []byte, trail []step) []byte {
+	last := trail[len(trail)-1]
+	start, end := last.span(last.child)
+	count := len(last.container.members) + len(last.container.items)
+	switch {
+	case count > 1 && last.child < count-1:
+		// With its comma, and the space up to the next.
+		next, _ := last.span(last.child + 1)
+		for end < next && data[end] != ',' {
+			end++
+		}
+		for end++; end < next && strings.IndexByte(" \t\r\n", data[end]) >= 0; {
+			end++
+		}
+	case count > 1:
+		_, start = last.span(last.child - 1)
+	case start > last.container.start+1 && len(trail) == 1:
+		return nil
+	case start > last.container.start+1:
+		return cut(data, trail[:len(trail)-1])
+	}
+	return []byte(string(data[:start]) + string(data[end:]))
+}
+
+// span is where a child lies in the text.
+func (s *step) span(child int) (start, end int) {
+	if s.container.kind == '{' {
+		m := &s.container.members[child]
+		return m.start, m.value.end
+	}
+	return s.container.items[child].start, s.container.items[child].end
+}

@@ -1,0 +1,239 @@
+package hook_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"skillrun/policy/hook"
+)
+
+const program = "/opt/my tools/skillrun"
+
+// settingsFiles are files as people and agents leave them.
+var settingsFiles = map[string]string{
+	"empty object":      "{}",
+	"with a newline":    "{}\n",
+	"spread":            "{\n}\n",
+	"spaced":            "{ }",
+	"hooks empty":       "{\n  \"hooks\": {}\n}\n",
+	"hooks spread":      "{\n  \"hooks\": {\n  }\n}\n",
+	"list empty":        `{"hooks":{"PreToolUse":[],"BeforeTool":[],"PostToolUse":[]}}`,
+	"list spread":       "{\"hooks\": {\"PreToolUse\": [\n\n]}}",
+	"one line":          `{"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]},"env":{"A":"1"}}`,
+	"tabs":              "{\n\t\"model\": \"m\",\n\t\"permissions\": {\n\t\t\"deny\": [\"Read(~/.ssh/**)\"]\n\t}\n}",
+	"windows lines":     "{\r\n    \"model\": \"m\"\r\n}\r\n",
+	"comments":          "// mine\n{\n  // before, with a comma\n  \"model\": \"m\", // after\n  /* and */ \"hooks\": { /* none, yet */ },\n}\n",
+	"somebody's hooks":  "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"/x/lint || exit 2\"}]}\n    ],\n    \"BeforeTool\": [ {\"hooks\":[]} ]\n  }\n}",
+	"escapes and bytes": "{\"h\\u006foks2\":\"\\ud83d\\ude00 é\",\n\n\n   \"x\":[1,2.50,-0e1,true,null]   }   \n\n",
+}
+
+func TestInstallAndRemoveLeaveNoTrace(t *testing.T) {
+	for _, name := range hook.Names() {
+		a := hook.Find(name)
+		if a.Settings == nil {
+			continue
+		}
+		for what, text := range settingsFiles {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				installed, err := a.Install([]byte(text), program)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := a.Command(program)
+				found, err := a.Before(installed)
+				if err != nil || len(found) == 0 || !found[0].Ours || found[0].Command != want {
+					t.Fatalf("not registered: %v %+v\n%s", err, found, installed)
+				}
+				again, err := a.Install(installed, program)
+				if err != nil || !bytes.Equal(again, installed) {
+					t.Errorf("a second install: %v\n%s", err, cmp.Diff(string(installed), string(again)))
+				}
+				moved, err := a.Install(installed, "/elsewhere/skillrun")
+				if err != nil || bytes.Contains(moved, []byte("my tools")) {
+					t.Errorf("another program: %v\n%s", err, moved)
+				}
+				for _, from := range [][]byte{installed, moved} {
+					removed, err := a.Remove(from)
+					if err != nil || string(removed) != text {
+						t.Errorf("removed: %v\n%s", err, cmp.Diff(text, string(removed)))
+					}
+				}
+				if removed, err := a.Remove([]byte(text)); err != nil || string(removed) != text {
+					t.Errorf("removing nothing: %v\n%s", err, cmp.Diff(text, string(removed)))
+				}
+			})
+		}
+		t.Run(name+"/no file", func(t *testing.T) {
+			installed, err := a.Install(nil, program)
+			if err != nil || !json.Valid(installed) {
+				t.Fatalf("%v\n%s", err, installed)
+			}
+			if removed, err := a.Remove(installed); err != nil || removed != nil {
+				t.Errorf("removed: %v\n%s", err, removed)
+			}
+		})
+	}
+}
+
+// What else is in the settings is the same before and after, for a JSON reader
+// of another make.
+func TestInstallChangesNothingElse(t *testing.T) {
+	a := hook.Find("claude-code")
+	for what, text := range settingsFiles {
+		var before, after map[string]any
+		if json.Unmarshal([]byte(text), &before) != nil {
+			continue // comments
+		}
+		installed, err := a.Install([]byte(text), program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(installed, &after); err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, installed)
+		}
+		for _, settings := range []map[string]any{before, after} {
+			hooks, _ := settings["hooks"].(map[string]any)
+			for event, list := range hooks {
+				var others []any
+				for _, group := range list.([]any) {
+					b, _ := json.Marshal(group)
+					if !strings.Contains(string(b), program) {
+						others = append(others, group)
+					}
+				}
+				if hooks[event] = others; len(others) == 0 {
+					delete(hooks, event)
+				}
+			}
+			if len(hooks) == 0 {
+				delete(settings, "hooks")
+			}
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%s:\n%s", what, diff)
+		}
+	}
+}
+
+// An agent that writes its settings anew keeps our entries, and they still go.
+func TestRemoveAfterReformatting(t *testing.T) {
+	a := hook.Find("claude-code")
+	installed, err := a.Install([]byte(settingsFiles["one line"]), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, indent := range []string{"", "  "} {
+		var b bytes.Buffer
+		if err := json.Indent(&b, installed, "", indent); err != nil {
+			t.Fatal(err)
+		}
+		removed, err := a.Remove(b.Bytes())
+		if err != nil || !json.Valid(removed) || bytes.Contains(removed, []byte("skillrun")) || !bytes.Contains(removed, []byte(`"x"`)) {
+			t.Errorf("%v\n%s", err, removed)
+		}
+	}
+}
+
+// A handler that somebody put beside ours stays.
+func TestRemoveLeavesNeighbours(t *testing.T) {
+	a := hook.Find("claude-code")
+	installed, err := a.Install(nil, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const theirs = `{"type": "command", "command": "/x/log"}`
+	for _, neighbour := range []string{strings.Replace(string(installed), `"hooks": [{`, `"hooks": [`+theirs+`, {`, 1), strings.Replace(string(installed), `"timeout": 10}]`, `"timeout": 10}, `+theirs+`]`, 1)} {
+		removed, err := a.Remove([]byte(neighbour))
+		if err != nil || !json.Valid(removed) || bytes.Contains(removed, []byte("skillrun")) || !bytes.Contains(removed, []byte(theirs)) {
+			t.Errorf("%v\n%s", err, removed)
+		}
+	}
+}
+
+func TestBrokenSettingsStay(t *testing.T) {
+	for _, name := range hook.Names() {
+		a := hook.Find(name)
+		if a.Settings == nil {
+			continue
+		}
+		for _, text := range []string{"", "{", "[]", "null", `"x"`, `{"hooks":[]}`, `{"hooks":1}`, `{"hooks":{"PreToolUse":{},"BeforeTool":{}}}`, `{"hooks":{},"hooks":{}}`, "{}\xff", "{} {}", "\ufeff{}"} {
+			if out, err := a.Install([]byte(text), program); err == nil {
+				t.Errorf("%s: %q was changed to %q", name, text, out)
+			}
+		}
+	}
+}
+
+// The registered command blocks whatever becomes of the program, and no path
+// can end the word that it stands in.
+func TestCommandIsOneWord(t *testing.T) {
+	a := hook.Find("codex")
+	for path, want := range map[string]string{
+		"/usr/local/bin/skillrun": "/usr/local/bin/skillrun hook codex || exit 2",
+		"/it's/$(id)/skillrun":    `'/it'\''s/$(id)/skillrun' hook codex || exit 2`,
+	} {
+		if got := a.Command(path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+// Whatever settings look like, removing takes out what installing put in.
+func TestInstallLaw(t *testing.T) {
+	space := rapid.SampledFrom([]string{"", " ", "\n", "\n  ", "\n\t\t", " /* , */ ", "// x, y\n"})
+	scalar := rapid.SampledFrom([]string{`1`, `"a\"b"`, `null`, `{}`, `[ ]`, `["x"]`})
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		gap := func() { b.WriteString(space.Draw(t, "space")) }
+		object := func(names []string, value func(name string)) {
+			b.WriteByte('{')
+			for i, name := range names {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				gap()
+				b.WriteString(`"` + name + `"`)
+				gap()
+				b.WriteByte(':')
+				gap()
+				value(name)
+			}
+			gap()
+			b.WriteByte('}')
+		}
+		some := func(from ...string) []string {
+			return rapid.SliceOfNDistinct(rapid.SampledFrom(from), 0, len(from), rapid.ID).Draw(t, "names")
+		}
+		gap()
+		object(some("a", "hooks", "b"), func(name string) {
+			if name != "hooks" {
+				b.WriteString(scalar.Draw(t, "value"))
+				return
+			}
+			object(some("Stop", "PreToolUse", "SessionStart", "PostToolUse"), func(string) {
+				b.WriteByte('[')
+				gap()
+				if rapid.Bool().Draw(t, "group") {
+					b.WriteString(`{"hooks":[{"command":"theirs"}]}`)
+					gap()
+				}
+				b.WriteByte(']')
+			})
+		})
+		gap()
+		a := hook.Find("claude-code")
+		installed, err := a.Install([]byte(b.String()), program)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b.String())
+		}
+		removed, err := a.Remove(installed)
+		if err != nil || string(removed) != b.String() {
+			t.Fatalf("%v\n%s\n%s", err, installed, cmp.Diff(b.String(), string(removed)))
+		}
+	})
+}

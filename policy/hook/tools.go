@@ -1,0 +1,130 @@
+package hook
+
+import "strings"
+
+// object says what the named arguments of a tool hold.
+type object uint8
+
+const (
+	nothing  object = iota // nothing that a decision is about
+	command                // a shell command
+	path                   // a file or directory
+	paths                  // a list of them, or one
+	pattern                // a path with wildcards; what it matches counts as beneath its literal beginning
+	patch                  // a patch whose headers name the files
+	address                // a URL
+	name                   // a name: of a skill, an agent
+	toolName               // none: the tool's own name is what is decided about
+)
+
+// Tool is one tool of an agent: which capability its use needs, and where its
+// call says on what.
+type Tool struct {
+	// Name is the tool's; with "*" at its end, of all that begin so.
+	Name string
+	// Capability is a name of the taxonomy; "" is the agent's own affair, with
+	// nothing to decide.
+	Capability string
+	kind       object
+	// arguments are the members that may hold the object. All that are there
+	// count; without any, a path is the current directory if optional is set,
+	// and the call is refused otherwise.
+	arguments []string
+	optional  bool
+}
+
+// The tools of the agents. A tool that is not here needs tool.invoke for its
+// name, so that a new one is asked about and not passed over.
+//
+// To add one: add the row; the member names are those of the agent's own schema
+// for the tool.
+var claudeTools = [...]Tool{
+	{"Bash", "shell.execute", command, []string{"command"}, false},
+	{"Read", "filesystem.read", path, []string{"file_path"}, false},
+	{"NotebookRead", "filesystem.read", path, []string{"notebook_path"}, false},
+	{"LS", "filesystem.read", path, []string{"path"}, true},
+	{"Grep", "filesystem.read", path, []string{"path"}, true},
+	{"Glob", "filesystem.read", pattern, []string{"path", "pattern"}, true},
+	{"Write", "filesystem.write", path, []string{"file_path"}, false},
+	{"Edit", "filesystem.write", path, []string{"file_path"}, false},
+	{"MultiEdit", "filesystem.write", path, []string{"file_path"}, false},
+	{"NotebookEdit", "filesystem.write", path, []string{"notebook_path"}, false},
+	{"WebFetch", "web.fetch", address, []string{"url"}, false},
+	{"Skill", "context.load", name, []string{"skill", "command"}, false},
+	{"Task", "subagent.delegate", name, []string{"subagent_type"}, true},
+	{"Agent", "subagent.delegate", name, []string{"subagent_type"}, true},
+	{"mcp__*", "mcp.execute", toolName, nil, false},
+	{"ReadMcpResourceTool", "mcp.execute", toolName, nil, false},
+	{"ListMcpResourcesTool", "mcp.execute", toolName, nil, false},
+	// Searching goes to the agent's own provider, and names no host.
+	{"WebSearch", "tool.invoke", toolName, nil, false},
+
+	// What happens inside the agent: lists, plans, questions to the user, and
+	// what a command that was let run before has printed.
+	{"TodoWrite", "", nothing, nil, false},
+	{"TodoRead", "", nothing, nil, false},
+	{"TaskCreate", "", nothing, nil, false},
+	{"TaskUpdate", "", nothing, nil, false},
+	{"TaskList", "", nothing, nil, false},
+	{"TaskGet", "", nothing, nil, false},
+	{"TaskOutput", "", nothing, nil, false},
+	{"TaskStop", "", nothing, nil, false},
+	{"BashOutput", "", nothing, nil, false},
+	{"KillShell", "", nothing, nil, false},
+	{"KillBash", "", nothing, nil, false},
+	{"AskUserQuestion", "", nothing, nil, false},
+	{"EnterPlanMode", "", nothing, nil, false},
+	{"ExitPlanMode", "", nothing, nil, false},
+	{"ToolSearch", "", nothing, nil, false},
+}
+
+var codexTools = [...]Tool{
+	{"Bash", "shell.execute", command, []string{"command"}, false},
+	{"apply_patch", "filesystem.write", patch, []string{"command", "input", "patch"}, false},
+	{"view_image", "filesystem.read", path, []string{"path"}, false},
+	{"mcp__*", "mcp.execute", toolName, nil, false},
+	{"update_plan", "", nothing, nil, false},
+}
+
+var geminiTools = [...]Tool{
+	{"run_shell_command", "shell.execute", command, []string{"command"}, false},
+	{"read_file", "filesystem.read", path, []string{"file_path", "absolute_path", "path"}, false},
+	{"read_many_files", "filesystem.read", paths, []string{"include", "paths"}, false},
+	{"list_directory", "filesystem.read", path, []string{"dir_path", "path"}, true},
+	{"glob", "filesystem.read", pattern, []string{"dir_path", "path", "pattern"}, true},
+	{"grep_search", "filesystem.read", path, []string{"dir_path", "path"}, true},
+	{"search_file_content", "filesystem.read", path, []string{"dir_path", "path"}, true},
+	{"write_file", "filesystem.write", path, []string{"file_path", "path"}, false},
+	{"replace", "filesystem.write", path, []string{"file_path", "path"}, false},
+	{"activate_skill", "context.load", name, []string{"name"}, false},
+	{"save_memory", "agent_memory.write", nothing, nil, false},
+	{"mcp__*", "mcp.execute", toolName, nil, false},
+	// The addresses that it fetches stand in a prompt to a model.
+	{"web_fetch", "tool.invoke", toolName, nil, false},
+	{"google_web_search", "tool.invoke", toolName, nil, false},
+	{"write_todos", "", nothing, nil, false},
+	{"ask_user", "", nothing, nil, false},
+	{"enter_plan_mode", "", nothing, nil, false},
+	{"exit_plan_mode", "", nothing, nil, false},
+}
+
+// genericTools are what a host without an adapter of its own says.
+var genericTools = [...]Tool{
+	{"shell", "shell.execute", command, []string{"command"}, false},
+	{"read", "filesystem.read", paths, []string{"path"}, false},
+	{"write", "filesystem.write", paths, []string{"path"}, false},
+	{"delete", "filesystem.delete", paths, []string{"path"}, false},
+	{"fetch", "web.fetch", address, []string{"url"}, false},
+	{"skill", "context.load", name, []string{"name"}, false},
+	{"mcp", "mcp.execute", name, []string{"name"}, false},
+}
+
+// find finds the row of a tool; a tool without one needs tool.invoke.
+func find(tools []Tool, called string) Tool {
+	for _, t := range tools {
+		if prefix, ok := strings.CutSuffix(t.Name, "*"); t.Name == called || ok && strings.HasPrefix(called, prefix) {
+			return t
+		}
+	}
+	return Tool{Name: called, Capability: "tool.invoke", kind: toolName}
+}

@@ -25,6 +25,9 @@ type Facts struct {
 	Dir string
 	// Masked is an empty file without permissions, to put over denied ones.
 	Masked string
+	// Closed is a directory of this user's that no run is granted, for the
+	// self-test; "" if there is none.
+	Closed string
 	// Supervise says that the supervisor will mediate what Landlock cannot
 	// say. It needs Features.Notify.
 	Supervise bool
@@ -122,6 +125,7 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.filter()
 	c.capabilities()
 	c.rlimits()
+	c.selfTest()
 	c.receipt()
 	return c.plan
 }

@@ -38,6 +38,9 @@ type step struct {
 	flags uint8
 	// what names the step in errors; it indexes stepNames.
 	what stage
+	// filters is what a counted step must find in text, which it reads.
+	filters uint16
+	text    *byte
 }
 
 const (
@@ -51,6 +54,9 @@ const (
 	publish
 	// publishRoot does so as the run's root directory.
 	publishRoot
+	// counted steps read /proc/self/status, which must tell of as many filters
+	// as the step says.
+	counted
 )
 
 // stage says what a step was for, in the words of an error message.
@@ -72,28 +78,34 @@ const (
 	stageLandlock
 	stageSeccomp
 	stageDescriptor
-	stageSelfTest
+	stageSelfFile
+	stageSelfSocket
+	stageSelfSignal
+	stageSelfFilters
 	stageExec
 )
 
 var stageNames = [...]string{
-	stageNone:       "start",
-	stageFork:       "create the process",
-	stageNamespace:  "create namespaces",
-	stageMap:        "map user and group ids",
-	stageMount:      "set up mounts",
-	stageNetwork:    "make the gate's sockets",
-	stageParent:     "tie the command to its guardian",
-	stageLimit:      "set limits",
-	stageDir:        "enter the working directory",
-	stageKeyring:    "join a new session keyring",
-	stageCapability: "drop capabilities",
-	stagePrivilege:  "set no_new_privs",
-	stageLandlock:   "restrict by Landlock",
-	stageSeccomp:    "install the seccomp filter",
-	stageDescriptor: "close descriptors",
-	stageSelfTest:   "pass the self-test",
-	stageExec:       "execute",
+	stageNone:        "start",
+	stageFork:        "create the process",
+	stageNamespace:   "create namespaces",
+	stageMap:         "map user and group ids",
+	stageMount:       "set up mounts",
+	stageNetwork:     "make the gate's sockets",
+	stageParent:      "tie the command to its guardian",
+	stageLimit:       "set limits",
+	stageDir:         "enter the working directory",
+	stageKeyring:     "join a new session keyring",
+	stageCapability:  "drop capabilities",
+	stagePrivilege:   "set no_new_privs",
+	stageLandlock:    "restrict by Landlock",
+	stageSeccomp:     "install the seccomp filter",
+	stageDescriptor:  "close descriptors",
+	stageSelfFile:    "prove that files are closed",
+	stageSelfSocket:  "prove that sockets are refused",
+	stageSelfSignal:  "prove that the launcher is out of reach",
+	stageSelfFilters: "prove that the filters are there",
+	stageExec:        "execute",
 }
 
 func (s stage) String() string { return stageNames[s] }
@@ -114,6 +126,9 @@ func play(script *step, n int, b *board) (failed int, errno syscall.Errno) {
 		r, _, e := syscall.RawSyscall6(s.nr, a0, s.a[1], s.a[2], s.a[3], s.a[4], s.a[5])
 		if e != s.want && s.flags&optional == 0 {
 			return i, e
+		}
+		if s.flags&counted != 0 && filtersIn(s.text, r) != s.filters {
+			return i, 0
 		}
 		if s.flags&save != 0 {
 			saved = r

@@ -274,7 +274,10 @@ func (p *Process) startError() error {
 		s = script[b.step].what
 	}
 	var err error = syscall.Errno(b.errno)
-	if b.errno == 0 {
+	switch {
+	case s >= stageSelfFile && s <= stageSelfFilters:
+		err = errNotProven
+	case b.errno == 0:
 		err = errors.New("a call that must be refused succeeded")
 	}
 	return &StartError{Step: s.String(), Exec: s == stageExec, Namespace: s == stageMap || s == stageMount, Err: err}
@@ -376,6 +379,9 @@ func stepFor(what stage, nr uintptr, args ...uintptr) step {
 }
 
 func (s step) with(flags uint8) step { s.flags |= flags; return s }
+
+// wants makes a step one that must fail.
+func (s step) wants(e syscall.Errno) step { s.want = e; return s }
 
 func (b *scripter) str(s string) uintptr {
 	p := cstring(s)
@@ -517,7 +523,8 @@ func (b *scripter) setupScript() []step {
 // and directory while nothing is forbidden yet, capabilities before
 // no_new_privs, Landlock before seccomp, the listener last, so that no notified
 // call precedes the supervisor, and descriptors after it, since the listener
-// has to reach the launcher through the shared table first.
+// has to reach the launcher through the shared table first. The self-test and
+// the limit of descriptors end it.
 func (b *scripter) enterScript() ([]step, error) {
 	s := []step{
 		stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigKill),
@@ -525,25 +532,37 @@ func (b *scripter) enterScript() ([]step, error) {
 		// EPERM in containers that refuse keyctl; the filter refuses it, too.
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
+	var last []step
 	for _, l := range b.rlimits() {
 		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}
 		if l.Resource == unix.RLIMIT_NOFILE {
 			lim = openFiles(l.Value)
 		}
 		b.keep = append(b.keep, lim)
-		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim))))
+		limit := stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim)))
+		if l.Resource == unix.RLIMIT_NOFILE {
+			last = append(last, limit) // what follows still makes descriptors
+		} else {
+			s = append(s, limit)
+		}
 	}
 	s = append(s, b.dropCapabilities()...)
 	s = append(s, stepFor(stagePrivilege, syscall.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1))
+	s = append(s, b.openStatus()...)
 	for _, fd := range b.layers {
 		s = append(s, stepFor(stageLandlock, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd)))
 	}
+	tests, err := b.testFiles()
+	if err != nil {
+		return nil, fmt.Errorf("prepare the self-test: %w", err)
+	}
+	s = append(s, tests...)
 	filters, err := Filters(runtime.GOARCH, b.plan.Filter)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range filters {
-		fprog := &unix.SockFprog{Len: f.Instructions(), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.StringData(f.Program)))}
+		fprog := program(f)
 		b.keep = append(b.keep, fprog)
 		if f.Notify {
 			s = append(s, b.listener(fprog)...)
@@ -560,7 +579,10 @@ func (b *scripter) enterScript() ([]step, error) {
 			s = append(s, stepFor(stageDescriptor, syscall.SYS_DUP3, uintptr(fd), uintptr(i), 0))
 		}
 	}
-	return s, nil
+	if tests, err = b.testCalls(); err != nil {
+		return nil, fmt.Errorf("prepare the self-test: %w", err)
+	}
+	return append(append(s, tests...), last...), nil
 }
 
 // rlimits are the plan's, none above what this process itself has: nobody may

@@ -123,23 +123,38 @@ func try(flags uintptr, script []step) error {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	pid, errno := forkTry(flags, unsafe.SliceData(script), len(script), b)
-	runtime.KeepAlive(script)
-	if errno != 0 {
-		return errno
-	}
-	for {
-		_, err := syscall.Wait4(pid, nil, wall, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
+	if _, err := tryOn(b, flags, script); err != nil {
+		return err
 	}
 	if b.done == 0 {
 		return syscall.Errno(b.errno)
 	}
 	return nil
+}
+
+// tryStatus gives how the child ended.
+func tryStatus(flags uintptr, script []step) (syscall.WaitStatus, error) {
+	b, err := newBoard()
+	if err != nil {
+		return 0, err
+	}
+	return tryOn(b, flags, script)
+}
+
+func tryOn(b *board, flags uintptr, script []step) (status syscall.WaitStatus, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pid, errno := forkTry(flags, unsafe.SliceData(script), len(script), b)
+	runtime.KeepAlive(script)
+	if errno != 0 {
+		return 0, errno
+	}
+	for {
+		_, err := syscall.Wait4(pid, &status, wall, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			return status, err
+		}
+	}
 }
 
 //go:noinline

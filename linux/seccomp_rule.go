@@ -98,7 +98,7 @@ func rawSocketOf(f uint64) []ArgCond {
 // Linux's numbers, the same on amd64 and arm64 (include/uapi). They stand here
 // because the table builds on every system.
 const (
-	eperm, eacces, enotty, enosys             = 1, 13, 25, 38
+	eperm, eacces, einval, enotty, enosys     = 1, 13, 22, 25, 38
 	eprotonosupport, eopnotsupp, eafnosupport = 93, 95, 97
 
 	low32 = 0xffffffff

@@ -152,6 +152,7 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.
 		FS:         files,
 		Own:        []string{o.home()},
 		Masked:     o.masked(),
+		Closed:     o.dir,
 		Namespaces: f.Namespaces,
 		Supervise:  true,
 		Foreign:    foreign(p.Workspace),

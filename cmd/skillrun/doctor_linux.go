@@ -9,7 +9,7 @@ import (
 // diagnose tries every mechanism in processes of its own.
 func diagnose() ([]check, any) {
 	f := linux.ProbeDeep()
-	return []check{
+	checks := []check{
 		{"landlock", f.Landlock > 0, fmt.Sprintf("files and execution held by the kernel (ABI %d)", f.Landlock),
 			"boot Linux 5.13 or later with lsm=landlock,... (in containers: a runtime from 2022 or later)"},
 		{"landlock:3", f.Landlock >= 3, "truncation by path held by Landlock", "Linux 6.2; until then the supervisor holds it"},
@@ -23,5 +23,9 @@ func diagnose() ([]check, any) {
 		{"children", f.Children, "no process of a run is lost without a pid namespace", "a kernel with CONFIG_PROC_CHILDREN and a mounted /proc"},
 		{"pidfd", f.Pidfd, "processes held by descriptor", "Linux 5.3"},
 		{"close-range", f.CloseRange, "inherited descriptors closed", "Linux 5.11"},
-	}, f
+	}
+	if killed, known := linux.ProveKills(); known {
+		checks = append(checks, check{"kills", killed, "calls of other architectures end their process", "as for seccomp"})
+	}
+	return checks, f
 }

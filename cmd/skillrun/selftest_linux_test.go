@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// blindVar names the system call that TestBlind's helper makes a lie of.
+const blindVar = "BLIND_CALL"
+
+// A kernel that says yes and does nothing is noticed: Landlock or the filters
+// are answered with success and not installed, and nothing is run.
+func TestBlind(t *testing.T) {
+	if os.Getenv(blindVar) != "" {
+		blind(t)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ call, want string }{
+		{"landlock_restrict_self", "cannot prove that files are closed: "},
+		{"seccomp", "cannot prove that sockets are refused: "},
+	} {
+		for _, namespaces := range []string{"auto", "off"} {
+			t.Run(tt.call+", namespaces "+namespaces, func(t *testing.T) {
+				dir, env := home(t)
+				cmd := exec.Command(self, "-test.run=^TestBlind$", "--", program(t), "--namespaces", namespaces, "--", "touch", "ran")
+				cmd.Dir, cmd.Env = dir, append(env, blindVar+"="+tt.call)
+				if lines := refused(t, cmd); len(lines) != 1 || !strings.Contains(lines[0], tt.want) {
+					t.Errorf("said %q, want %s", lines, tt.want)
+				}
+			})
+		}
+	}
+	t.Run("control", func(t *testing.T) {
+		dir, env := home(t)
+		cmd := exec.Command(self, "-test.run=^TestBlind$", "--", program(t), "--", "touch", "ran")
+		cmd.Dir, cmd.Env = dir, append(env, blindVar+"=none")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if _, err := os.Stat(dir + "/ran"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// blind installs a filter that answers one call with 0 without making it, and
+// becomes the command after "--".
+func blind(t *testing.T) {
+	call := map[string]uint32{"landlock_restrict_self": unix.SYS_LANDLOCK_RESTRICT_SELF, "seccomp": unix.SYS_SECCOMP, "none": 1 << 20}[os.Getenv(blindVar)]
+	const load, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	code := []unix.SockFilter{
+		{Code: load, K: 0},
+		{Code: jeq, Jf: 3, K: call},
+		{Code: load, K: 16 + 8}, // flags: a listener is installed all the same
+		{Code: jeq, Jf: 1, K: 0},
+		{Code: ret, K: unix.SECCOMP_RET_ERRNO},
+		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))); e != 0 {
+		t.Fatal(e)
+	}
+	args := os.Args
+	for args[0] != "--" {
+		args = args[1:]
+	}
+	os.Unsetenv(blindVar)
+	t.Fatal(syscall.Exec(args[1], args[1:], os.Environ()))
+}

@@ -25,7 +25,7 @@ func ParseGrant(s, source string) (Entry, error) {
 		e.Constraints.Scope = []Text{{scope, e.Pos}}
 	}
 	if name == unixSocket {
-		if !strings.HasPrefix(scope, "/") && !strings.HasPrefix(scope, "@") && !strings.HasPrefix(scope, "~/") {
+		if !strings.HasPrefix(scope, "/") && (scope == "@" || !strings.HasPrefix(scope, "@")) && !strings.HasPrefix(scope, "~/") {
 			return fail("unix: takes the path of a socket, or @NAME")
 		}
 		return e, nil

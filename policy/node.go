@@ -52,6 +52,7 @@ func (n *node) get(name string) *node {
 // on it.
 const (
 	maxDepth = 64      // levels of nesting
+	maxKey   = 1024    // bytes of a YAML key; YAML's own limit for one on its line
 	maxFile  = 1 << 20 // bytes in one manifest
 )
 

@@ -129,6 +129,7 @@ func FuzzYAML(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	f.Add([]byte("a: 1\n" + strings.Repeat("p", 2000) + ": 0"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := policy.ParseAny("yaml", data)
 		if err != nil {
@@ -240,6 +241,9 @@ func FuzzConfig(f *testing.F) {
 	f.Add("c.toml", []byte("preset = \"ci\"\ngrants = [\"unix:/run/x.sock\"]\n[skills.a]\ngrants = []\n"))
 	f.Add("c.yaml", []byte("tools:\n  web_fetch: {allow: scoped, scopes: {a.com: allow, b.com: ask_user}}\n"))
 	f.Fuzz(func(t *testing.T, file string, data []byte) {
+		if file == "" {
+			return // a place needs a name
+		}
 		if _, err := policy.ParseConfig(file, data); err != nil {
 			place(t, err)
 		}
@@ -250,7 +254,7 @@ func FuzzConfig(f *testing.F) {
 }
 
 func FuzzGrant(f *testing.F) {
-	for _, s := range []string{"filesystem.read:~/x", "unix:@a", "web.fetch:[::1]:80", "network.client:10.0.0.0/8:1-2", "env_var.read:A*"} {
+	for _, s := range []string{"filesystem.read:~/x", "unix:@a", "web.fetch:[::1]:80", "network.client:10.0.0.0/8:1-2", "env_var.read:A*", "unix:@"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

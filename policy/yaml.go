@@ -250,6 +250,9 @@ func (p *yamlParser) key(s string, column int) (string, int, error) {
 	if key == "" || end >= len(s) || s[end] != ':' || end+1 < len(s) && s[end+1] != ' ' {
 		return "", 0, p.fail(column, "not a key with a colon and a space")
 	}
+	if end-column > maxKey {
+		return "", 0, p.fail(column, "key longer than %d bytes", maxKey)
+	}
 	return key, end + 1, nil
 }
 

@@ -301,9 +301,7 @@ func cutLast(s string) (before, last string) {
 // ASCII case. A star takes part in linear backtracking only: no input makes it
 // slow.
 func matchName(pattern, name string) bool {
-	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "\u017f", "s"), "\u212a", "k")
-	}
+	pattern, name = asASCII(pattern), asASCII(name)
 	p, n, star, mark := 0, 0, -1, 0
 	for n < len(name) {
 		switch {
@@ -324,6 +322,16 @@ func matchName(pattern, name string) bool {
 		p++
 	}
 	return p == len(pattern)
+}
+
+// asASCII replaces the two letters beyond ASCII that fold to ASCII ones.
+func asASCII(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return strings.ReplaceAll(strings.ReplaceAll(s, "\u017f", "s"), "\u212a", "k")
+		}
+	}
+	return s
 }
 
 func lower(c byte) byte {

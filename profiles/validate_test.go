@@ -179,6 +179,7 @@ func FuzzHosts(f *testing.F) {
 func FuzzMatch(f *testing.F) {
 	f.Add(".git/hooks", "/w/.git/hooks/x", "node_modules")
 	f.Add("*.pem", "/w/a/B.PEM", "ca.pem")
+	f.Add("\u017f", "/w/s", "x")
 	f.Fuzz(func(t *testing.T, match, path, except string) {
 		d := profiles.Denial{Path: "/w", Match: match, Access: profiles.Read}
 		p := profiles.Profile{Denials: []profiles.Denial{d}, Paths: []profiles.PathRule{{Path: path, Access: profiles.Read}}}

@@ -17,8 +17,11 @@ type Request struct {
 	Paths, Hosts, Names []string
 	Command             string // the whole command line, for shell.execute
 	Arguments           map[string]string
-	Place               Place
-	Time                time.Time
+	// Confined says that the action happens inside a run under the Profile of
+	// the same policy: what the request does not name is held there.
+	Confined bool
+	Place    Place
+	Time     time.Time
 	// Uses counts earlier uses under an entry within a period ending now; 0
 	// is the session. nil means none were.
 	Uses func(e *Entry, period time.Duration) int64
@@ -159,9 +162,11 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 	switch {
 	case deny && named && !inside, !deny && outside != "":
 		return outside
-	case !deny && !named && cons.Scoped:
+	case r.Confined && !named && deny && (cons.Scoped || e.inWorkspace(c)):
+		return "the run is held to it"
+	case !deny && !named && cons.Scoped && !r.Confined:
 		return "the entry has a scope and the request names nothing"
-	case !deny && len(r.Paths) == 0 && e.inWorkspace(c) && (c.Group == "Storage" || c.Group == "Code Repository"):
+	case !deny && len(r.Paths) == 0 && !r.Confined && e.inWorkspace(c) && (c.Group == "Storage" || c.Group == "Code Repository"):
 		return "the entry is for the workspace and the request names no path"
 	case !deny && c.Group == "Secrets" && !cons.Scoped:
 		return "secrets need a scope that names them"

@@ -31,6 +31,10 @@ type Preset struct {
 	CapabilityChange Change // a change of a skill's capabilities
 	Guard            Guard
 	SharedWrites     SharedWrites
+	// Opaque is what happens to a command with parts that are decided at run
+	// time, Unread to one with parts that were not read, such as programs that
+	// the scanner does not know. Either is confined all the same.
+	Opaque, Unread Effect
 
 	Limits profiles.Limits
 	// WritableFiles are variables that name a file which the run may write, if
@@ -105,6 +109,7 @@ var (
 	changeWords     = []string{"ask", "auto"}
 	guardWords      = []string{"tainted", "sensitive", "off"}
 	sharedWords     = []string{"queue", "tainted", "direct"}
+	unreadWords     = []string{"deny", "ask", "confine"}
 )
 
 // Presets lists the shipped presets, strictest first.
@@ -175,6 +180,10 @@ func decodePreset(n *node) (p Preset, err error) {
 			err = word(v, guardWords, &p.Guard)
 		case "shared_writes":
 			err = word(v, sharedWords, &p.SharedWrites)
+		case "opaque":
+			err = word(v, unreadWords, &p.Opaque)
+		case "unread":
+			err = word(v, unreadWords, &p.Unread)
 		case "writable_files":
 			p.WritableFiles, err = v.strings()
 		case "protected_files":

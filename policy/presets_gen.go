@@ -30,6 +30,7 @@ var presets = [...]Preset{
 		},
 		Approve: 1,
 		Overlay: true,
+		Unread:  1,
 		Limits: profiles.Limits{
 			Memory:    4294967296,
 			CPU:       3600000000000,
@@ -49,6 +50,8 @@ var presets = [...]Preset{
 		SelfChange:   1,
 		Guard:        1,
 		SharedWrites: 1,
+		Opaque:       1,
+		Unread:       2,
 		Limits: profiles.Limits{
 			Memory:    17179869184,
 			Processes: 4096,
@@ -66,6 +69,8 @@ var presets = [...]Preset{
 		SelfChange:   1,
 		Guard:        2,
 		SharedWrites: 2,
+		Opaque:       2,
+		Unread:       2,
 		Limits: profiles.Limits{
 			Processes: 16384,
 			OpenFiles: 1048576,
@@ -109,6 +114,7 @@ var presets = [...]Preset{
 				Reason: "without a delegated cgroup the launcher counts processes and output, and the kernel bounds each process",
 			},
 		},
+		Unread: 2,
 		Limits: profiles.Limits{
 			Memory:    17179869184,
 			Wall:      21600000000000,

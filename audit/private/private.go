@@ -110,6 +110,16 @@ func ReadFile(dir *os.File, name string, limit int64) ([]byte, error) {
 // once: readers see the old one or the new one, and so does the disk after a
 // power cut.
 func WriteFile(dir *os.File, name string, data []byte) error {
+	return replace(dir, name, data, true)
+}
+
+// Replace is WriteFile without waiting for the disk: after a power cut the file
+// may be the old one, the new one or empty.
+func Replace(dir *os.File, name string, data []byte) error {
+	return replace(dir, name, data, false)
+}
+
+func replace(dir *os.File, name string, data []byte, durable bool) error {
 	var random [8]byte
 	rand.Read(random[:])
 	temp := "." + name + "." + hex.EncodeToString(random[:])
@@ -118,7 +128,7 @@ func WriteFile(dir *os.File, name string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {
@@ -130,6 +140,9 @@ func WriteFile(dir *os.File, name string, data []byte) error {
 	if err != nil {
 		unix.Unlinkat(int(dir.Fd()), temp, 0)
 		return fmt.Errorf("file %q: %w", filepath.Join(dir.Name(), name), cause(err))
+	}
+	if !durable {
+		return nil
 	}
 	if err := dir.Sync(); err != nil {
 		return fmt.Errorf("directory %q: %w", dir.Name(), cause(err))

@@ -1,0 +1,309 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/scan"
+	"skillrun/policy/skill"
+)
+
+// judged is a need with what was decided and what is needed to ask about it.
+type judged struct {
+	need    Need
+	c       *policy.Capability
+	request policy.Request
+	answer  policy.Answer
+	single  bool // a yes counts for this call only
+}
+
+// look is what was found out about an action besides its needs.
+type look struct {
+	scanned bool // its command was read
+	certain bool // the acting skills follow from the files that it runs
+}
+
+// Decide decides one call of a tool. Whatever fails on the way is a denial with
+// the reason.
+func (s *Session) Decide(ctx context.Context, a Action) Verdict {
+	begin := time.Now()
+	v, needs, look, err := s.decide(ctx, &a)
+	if err != nil {
+		v = Verdict{Reason: policy.Escape(err.Error()), Skills: v.Skills, Notes: v.Notes}
+	}
+	id := audit.NewID()
+	if v.Effect == policy.Confirm && s.set.Asker != nil {
+		s.ask(ctx, &a, &v, needs)
+	}
+	if v.Effect != policy.Deny {
+		v.Call = id
+		s.more.Calls = append(s.more.Calls, s.callOf(id, &v, needs, look.certain))
+	}
+	record := &audit.Decision{
+		Session: s.state.ID, Run: v.Call, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: a.Capability,
+		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: cmp.Or(a.Input, a.Command), Scanned: look.scanned, Took: time.Since(begin),
+	}
+	for _, n := range v.Needs {
+		record.Needs = append(record.Needs, audit.Need{Capability: n.Capability, Target: n.Target, Exact: n.Exact, Verdict: word(n.Effect), Reason: n.Reason, Source: n.Source})
+	}
+	if _, err := s.log.Append(record); err != nil {
+		return Verdict{Reason: "the decision could not be recorded: " + policy.Escape(err.Error())}
+	}
+	if err := s.save(); err != nil {
+		return Verdict{Reason: policy.Escape(err.Error())}
+	}
+	return v
+}
+
+// word is an effect as the audit log and hosts call it.
+func word(e policy.Effect) string {
+	switch e {
+	case policy.Allow:
+		return "allow"
+	case policy.Confirm:
+		return "ask"
+	}
+	return "deny"
+}
+
+func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []judged, look look, err error) {
+	if s.more.NoTask != "" {
+		return v, nil, look, fmt.Errorf("the task has no scope: %s", s.more.NoTask)
+	}
+	if strings.ContainsRune(a.Command, 0) {
+		return v, nil, look, fmt.Errorf("the command has a zero byte in it")
+	}
+	dir, err := s.dirOf(a.Dir)
+	if err != nil {
+		return v, nil, look, err
+	}
+	var read scan.Result
+	if a.Command != "" {
+		look.scanned = true
+		read = scan.Command(a.Command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
+	}
+	// A script of a skill that nobody loaded loads it.
+	found, err := s.implied(ctx, read.Files, dir)
+	if err != nil {
+		return v, nil, look, err
+	}
+	acting, certain := s.acting(a, dir, read.Files)
+	v.Skills, look.certain = acting, certain
+	st, err := s.live(acting)
+	if err != nil {
+		return v, nil, look, err
+	}
+	now := s.now()
+	needs = append(needs, s.judge(st, a, now, s.requestOf(a, dir, now), strings.Join(slices.Concat(a.Paths, a.Hosts, a.Names), ", "), true, ""))
+	needs = append(needs, found...)
+	for i := range read.Needs {
+		n := &read.Needs[i]
+		if c := policy.Lookup(n.Capability); c != nil {
+			needs = append(needs, s.judge(st, a, now, s.requestFor(a, c, n, dir, now), n.Target, n.Exact, n.Reason))
+		} else {
+			return v, nil, look, fmt.Errorf("the command needs %q, which nothing grants", n.Capability)
+		}
+	}
+	needs = append(needs, s.unread(a, &read, &v)...)
+	if err := s.guard(ctx, a, needs); err != nil {
+		return v, nil, look, err
+	}
+	v.sum(needs)
+	v.Choices = s.choices(needs)
+	if v.Effect == policy.Deny {
+		return v, needs, look, nil
+	}
+	for i := range needs {
+		s.used(st, needs[i].c.Name, now)
+		s.touch(&needs[i])
+	}
+	return v, needs, look, nil
+}
+
+// sum gives the verdict on all needs: the strictest.
+func (v *Verdict) sum(needs []judged) {
+	v.Effect = policy.Allow
+	worst := 0
+	for i := range needs {
+		n := &needs[i]
+		v.Needs = append(v.Needs, n.need)
+		if n.need.Effect < needs[worst].need.Effect {
+			worst = i
+		}
+	}
+	if len(needs) == 0 {
+		v.Effect, v.Reason = policy.Deny, "nothing to decide"
+		return
+	}
+	n := &needs[worst].need
+	v.Effect, v.Reason, v.Source = n.Effect, n.Reason, n.Source
+	if n.Target != "" && n.Effect != policy.Allow {
+		v.Reason = policy.Escape(clip(n.Target, 200)) + ": " + v.Reason
+	}
+}
+
+// dirOf is where an action happens: as the host says, if that exists, else the
+// session's.
+func (s *Session) dirOf(dir string) (string, error) {
+	if dir == "" {
+		dir = cmp.Or(s.more.Cwd, s.state.Workspace)
+	}
+	if dir == "" {
+		return "/", nil
+	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("the directory %q is not absolute", clip(dir, 200))
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("the directory %q cannot be found", clip(dir, 200))
+	}
+	return resolved, nil
+}
+
+// roots are the directories whose scripts are read.
+func (s *Session) roots() []string {
+	var roots []string
+	if s.state.Workspace != "" {
+		roots = append(roots, s.state.Workspace)
+	}
+	for _, k := range s.more.Skills {
+		roots = append(roots, k.Dir)
+	}
+	for _, r := range skill.Roots() {
+		switch {
+		case r.Scope == skill.User && s.set.Home != "":
+			roots = append(roots, filepath.Join(s.set.Home, r.Path))
+		case r.Scope == skill.System:
+			roots = append(roots, r.Path)
+		}
+	}
+	return roots
+}
+
+// acting are the skills that an action belongs to: what the host says, those
+// whose files it runs (that is certain), else all that are loaded.
+func (s *Session) acting(a *Action, dir string, files []string) (names []string, certain bool) {
+	note := func(k *loaded) {
+		if k != nil && !slices.Contains(names, k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	for i := range s.more.Skills {
+		if k := &s.more.Skills[i]; a.Skill != "" && (k.Name == a.Skill || k.Dir == a.Skill) {
+			note(k)
+		}
+	}
+	for _, f := range files {
+		note(s.skillAt(s.resolve(f, dir)))
+	}
+	if certain = len(names) > 0; certain {
+		return names, true
+	}
+	for i := range s.more.Skills {
+		note(&s.more.Skills[i])
+	}
+	return names, false
+}
+
+// requestOf is the action itself as a request.
+func (s *Session) requestOf(a *Action, dir string, now time.Time) policy.Request {
+	r := policy.Request{
+		Capability: a.Capability, Hosts: a.Hosts, Names: a.Names, Command: a.Command, Arguments: a.Arguments,
+		Confined: a.Confined && a.Command != "", Time: now, Uses: s.uses(a.Capability, now),
+	}
+	for _, p := range a.Paths {
+		r.Paths = append(r.Paths, s.resolve(p, dir))
+	}
+	r.Place = s.place(r.Paths)
+	return r
+}
+
+// requestFor is one need of a command as a request.
+func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir string, now time.Time) policy.Request {
+	r := policy.Request{Capability: c.Name, Command: "", Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
+	switch {
+	case n.Target == "" || !n.Exact:
+	case strings.HasPrefix(n.Target, "$"):
+		r.Names = []string{n.Target[1:]}
+	case c.Group == "Network":
+		r.Hosts = []string{n.Target}
+	case c.Group == "Storage", c.Group == "Code Repository", c.Group == "Secrets", c.Group == "System" && c.Name != "package.install", c.Group == "Hardware":
+		if !strings.ContainsAny(n.Target, "*?[") {
+			r.Paths = []string{s.resolve(n.Target, dir)}
+		}
+	default:
+		r.Names = []string{n.Target}
+	}
+	if c.Group == "Code Repository" && strings.HasPrefix(c.Name, "commit.") && len(r.Paths) == 0 && n.Target == "" {
+		r.Paths = []string{dir}
+	}
+	r.Place = s.place(r.Paths)
+	return r
+}
+
+// judge decides one request, with what a session adds to the policy.
+func (s *Session) judge(st *policy.State, a *Action, now time.Time, r policy.Request, target string, exact bool, why string) judged {
+	j := judged{c: policy.Lookup(r.Capability), request: r}
+	j.answer = st.Decide(r)
+	j.need = Need{Capability: r.Capability, Target: target, Exact: exact, Effect: j.answer.Effect, Reason: j.answer.Reason, Source: j.answer.Source}
+	if j.c == nil {
+		j.need.Reason = "unknown capability " + policy.Escape(clip(r.Capability, 100))
+		return j
+	}
+	j.need.Level = j.c.Level
+	if why != "" {
+		j.need.Reason += " (" + policy.Escape(why) + ")"
+	}
+	s.ownFiles(&j)
+	s.tighten(st, &j)
+	return j
+}
+
+// ownFiles lets a loaded skill's own files be read: that is what loading is.
+func (s *Session) ownFiles(j *judged) {
+	if j.need.Effect != policy.Confirm || len(j.request.Paths) == 0 {
+		return
+	}
+	if n := j.c.Name; n != "filesystem.read" && n != "source_code.read" {
+		return
+	}
+	for _, p := range j.request.Paths {
+		if s.skillAt(p) == nil {
+			return
+		}
+	}
+	j.need.Effect, j.need.Reason, j.need.Source = policy.Allow, "a loaded skill's own files can be read", "session"
+}
+
+// unread are what could not be read of a command, as the preset wants it.
+func (s *Session) unread(a *Action, read *scan.Result, v *Verdict) (needs []judged) {
+	add := func(f policy.Finding, effect policy.Effect, what string) {
+		note := what + ": " + f.String()
+		v.Notes = append(v.Notes, policy.Escape(note))
+		if !a.Confined {
+			effect = min(effect, policy.Confirm)
+		}
+		if effect != policy.Allow {
+			needs = append(needs, judged{
+				c: policy.Lookup("shell.execute"), single: true,
+				need: Need{Capability: "shell.execute", Level: policy.Dangerous, Effect: effect, Reason: policy.Escape(note), Source: "preset:" + s.set.Preset.Name},
+			})
+		}
+	}
+	for _, f := range read.Opaque {
+		add(f, s.set.Preset.Opaque, "decided at run time")
+	}
+	for _, f := range read.Unknown {
+		add(f, s.set.Preset.Unread, "not read")
+	}
+	return needs
+}

@@ -1,0 +1,261 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"skillrun/audit"
+	"skillrun/policy"
+)
+
+// Run is what the command of a call may do, and on whose account.
+type Run struct {
+	Set *policy.Set
+	// Skills are the names of the skills that it is attributed to. Skill is the
+	// directory of the one that acts, "" if that is not certain.
+	Skills []string
+	Skill  string
+	// Workspace and Cwd are the session's.
+	Workspace, Cwd string
+}
+
+// Run gives the policy of the command that a call was about. Each call gives it
+// once. parents are the skills of the run that it is started in: it gets no
+// more than they do.
+//
+// The rights are those of the acting skills, where the command runs files of
+// theirs, else the session's pool; within the manifest of every untrusted skill
+// that is loaded, every ceiling, and the scope of the task; what asks is there
+// as far as the user said yes, before or to this call.
+func (s *Session) Run(id string, parents ...string) (*Run, error) {
+	i := slices.IndexFunc(s.more.Calls, func(c call) bool { return c.ID == id && id != "" })
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("session %q: no call %q was allowed", s.state.ID, clip(id, 64))
+	case s.more.Calls[i].Done:
+		return nil, fmt.Errorf("session %q: call %q has had its run", s.state.ID, id)
+	}
+	c := &s.more.Calls[i]
+	for j := range s.more.Skills {
+		// The host has had its yes, or there was no question.
+		if k := &s.more.Skills[j]; k.Pending && c.Acts && slices.Contains(c.Skills, k.Name) {
+			k.Pending = false
+			s.state.Loaded = append(s.state.Loaded, k.Name)
+		}
+	}
+	run, err := s.compose(c, parents)
+	if err != nil {
+		return nil, err
+	}
+	c.Done = true
+	return run, s.save()
+}
+
+// compose makes the Set of a call.
+func (s *Session) compose(c *call, parents []string) (*Run, error) {
+	st, err := s.live(c.Skills)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{Skills: c.Skills, Workspace: s.state.Workspace, Cwd: s.more.Cwd}
+	accepted, grants, err := s.accepted(st, c)
+	if err != nil {
+		return nil, err
+	}
+	in := policy.Input{Tier: policy.Approved, Preset: s.set.Preset, Limits: s.set.Limits, Accepted: accepted, Grants: grants, Narrowings: s.set.Narrowings, Ceilings: slices.Clip(s.set.Ceilings), Floors: slices.Clip(s.set.Floors)}
+	document := func(name string, entries []policy.Entry) *policy.Document {
+		return &policy.Document{File: name, Entries: s.careful(st.Settled(entries, accepted), accepted)}
+	}
+	var acting []*loaded
+	for i := range s.more.Skills {
+		k := &s.more.Skills[i]
+		if c.Acts && slices.Contains(c.Skills, k.Name) || slices.Contains(parents, k.Name) {
+			acting = append(acting, k)
+		}
+	}
+	for _, p := range parents {
+		if !slices.ContainsFunc(acting, func(k *loaded) bool { return k.Name == p }) {
+			return nil, fmt.Errorf("session %q: skill %q, which started this run, is not loaded", s.state.ID, clip(p, 64))
+		}
+	}
+	if len(acting) > 0 && c.Acts {
+		if len(c.Skills) == 1 {
+			run.Skill = acting[0].Dir
+		}
+		in.Documents = []*policy.Document{document("skill:"+acting[0].Name, s.entriesOf(acting[0]))}
+		own := "skill:" + acting[0].Name
+		others := slices.DeleteFunc(slices.Clone(st.Declared), func(e policy.Entry) bool { return e.Source == own })
+		in.Floors = append(in.Floors, denials(others, nil))
+		acting = acting[1:]
+	} else {
+		pool := document("session", st.Declared)
+		in.Floors = append(in.Floors, denials(pool.Entries, pool.Entries))
+		in.Documents = []*policy.Document{pool}
+	}
+	for _, k := range acting {
+		in.Ceilings = append(in.Ceilings, document("skill:"+k.Name, s.entriesOf(k)))
+	}
+	for i := range s.more.Skills {
+		if k := &s.more.Skills[i]; k.Tier <= policy.Untrusted {
+			in.Ceilings = append(in.Ceilings, document("skill:"+k.Name+" (untrusted)", s.entriesOf(k)))
+		}
+	}
+	if len(st.Task) > 0 {
+		in.Ceilings = append(in.Ceilings, document("scope of the task", st.Task))
+	}
+	run.Set, _, err = policy.Compose(in)
+	return run, err
+}
+
+// accepted are the keys of the entries that the user said yes to, and the grants
+// that go beyond entries.
+func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []policy.Entry, err error) {
+	secret, tainted := s.more.Taint[Sensitive]
+	add := func(g policy.Entry, now bool) {
+		capability := policy.Lookup(g.Capability)
+		switch {
+		case capability == nil || g.Effect != policy.Allow && !g.Implied:
+			return
+		case !now && g.Source != policy.UserConfig && capability.Level == policy.System && g.Granted.Before(s.state.Initialized):
+			return
+		case !now && tainted && egress(capability) && (g.Source == policy.UserConfig || g.Granted.Before(secret.At)):
+			return
+		}
+		g.Effect, g.Implied = policy.Allow, false
+		if g.Source == policy.UserConfig || g.Pos.File == "prompt" && (now || st.Within(g, s.place(nil))) {
+			grants = append(grants, g)
+		} else {
+			keys = append(keys, g.Key())
+		}
+	}
+	for _, g := range st.Granted {
+		add(g, false)
+	}
+	for _, a := range c.Asked {
+		one, err := decodeGrants(a.Grant)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, g := range one {
+			add(g, true)
+		}
+		if a.Key != "" {
+			keys = append(keys, a.Key)
+		}
+	}
+	return keys, grants, nil
+}
+
+// careful has egress of a session that has read secrets ask, whatever entries
+// say.
+func (s *Session) careful(entries []policy.Entry, accepted []string) []policy.Entry {
+	if _, tainted := s.more.Taint[Sensitive]; tainted {
+		for i := range entries {
+			e := &entries[i]
+			if egress(policy.Lookup(e.Capability)) && e.Effect == policy.Allow && !slices.Contains(accepted, e.Key()) {
+				e.Effect = policy.Confirm
+			}
+		}
+	}
+	return entries
+}
+
+// denials are the entries that deny, as a floor: between sources a deny wins,
+// whatever the priorities. Not those where all that could outrank the deny in
+// the pool is of the same source: there the priorities count.
+func denials(entries, pool []policy.Entry) *policy.Document {
+	d := &policy.Document{File: "session", Form: policy.TOML}
+	for _, e := range entries {
+		other := func(o policy.Entry) bool {
+			return o.Effect != policy.Deny && o.Source != e.Source && (o.Names(e.Capability) || e.Names(o.Capability))
+		}
+		if e.Effect == policy.Deny && !e.Implied && (pool == nil || slices.ContainsFunc(pool, other)) {
+			d.Entries = append(d.Entries, e)
+		}
+	}
+	return d
+}
+
+// Task begins a new task: answers for the last one end, and the declared pool
+// is narrowed by the command of the settings, if there is one. The command gets
+// {"session_id", "task", "declared_pool"} and answers {"task_scope": [entries]}.
+// What it adds to the pool is dropped. A task without a scope, where one was to
+// be had, allows nothing, unless the settings say that the pool stays.
+func (s *Session) Task(ctx context.Context, task string) error {
+	s.more.TaskIs, s.more.TaskAt = policy.Escape(clip(task, 200)), s.now()
+	s.more.TaskGrants, s.more.NoTask, s.state.Task = nil, "", nil
+	if s.set.Scope != nil {
+		scope, err := s.scope(ctx, task)
+		if err == nil && len(scope) == 0 {
+			err = errors.New("it is empty")
+		}
+		switch {
+		case err == nil:
+			s.state.Task = scope
+		case !s.set.ScopeMayFail:
+			s.more.NoTask = policy.Escape(err.Error())
+		}
+	}
+	record := &audit.Grant{Action: "narrow", For: "task", Session: s.state.ID, By: "task", Reason: s.more.TaskIs}
+	if s.more.NoTask != "" {
+		record.Reason = "nothing is allowed: " + s.more.NoTask
+	}
+	for _, e := range s.state.Task {
+		record.Capabilities = append(record.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Source})
+	}
+	if _, err := s.log.Append(record); err != nil {
+		return err
+	}
+	return s.save()
+}
+
+func (s *Session) scope(ctx context.Context, task string) ([]policy.Entry, error) {
+	question := struct {
+		ID   string          `json:"session_id"`
+		Task string          `json:"task"`
+		Pool json.RawMessage `json:"declared_pool"`
+	}{s.state.ID, task, policy.EntriesJSON(s.state.Declared)}
+	var answer struct {
+		Scope json.RawMessage `json:"task_scope"`
+	}
+	if err := s.set.Scope.run(ctx, question, &answer); err != nil {
+		return nil, err
+	}
+	entries, err := policy.ParseEntries("task_scope", answer.Scope)
+	if err != nil {
+		return nil, err
+	}
+	kept := entries[:0]
+	for _, e := range entries {
+		e.Source = "task-scope"
+		if s.declares(e.Capability) || e.Effect == policy.Deny {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// declares says whether the pool has anything of a pattern.
+func (s *Session) declares(pattern string) bool {
+	for _, c := range policy.Expand(pattern) {
+		for i := range s.state.Declared {
+			if e := &s.state.Declared[i]; e.Effect != policy.Deny && e.Names(c.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// source is the name of a skill in a source, "" if it is none.
+func source(of string) string {
+	name, ok := strings.CutPrefix(of, "skill:")
+	if !ok {
+		return ""
+	}
+	return name
+}

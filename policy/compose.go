@@ -49,7 +49,9 @@ type Input struct {
 	Approve Approve
 	// Accepted are the keys that approval records hold for this version.
 	Accepted []string
-	// Hosts are the hosts that the approved skill's files name.
+	// Hosts are the hosts that the skill's own files name, when the skill was
+	// approved if it was: what network entries without a scope mean. See
+	// [Set.NeedsHosts].
 	Hosts []string
 	// Limits are the user's own: where set they stand for the preset's. Those
 	// of manifests, ceilings and floors can only be stricter.
@@ -241,7 +243,7 @@ func (s *Set) settle(approve Approve, accepted []string) {
 
 func (s *Set) askHosts(e *Entry) bool {
 	if !e.Constraints.Scoped {
-		return len(s.Hosts) == 0
+		return true // what the files name, nobody has looked at yet either
 	}
 	for _, t := range e.Constraints.Scope {
 		if host, _, fault := ParseHost(t.Value); fault == "" && (host == "*" || !public(host)) {

@@ -91,7 +91,7 @@ func lintEntry(e *Entry) []Finding {
 		say("%s names %d capabilities: name those that the skill needs", e.Capability, len(Expand(e.Capability)))
 	case c == nil || e.Effect == Deny:
 	case networked(c) && !e.Constraints.Scoped:
-		say("%s names no hosts: the user is asked for any public address, unless the skill's files name some", c.Name)
+		say("%s names no hosts: the user is asked for those that the skill's files name, or for any public host", c.Name)
 	case c.Group == "Secrets" && !e.Constraints.Scoped:
 		say("%s has no resource_scope: it grants nothing", c.Name)
 	case (c.means == readFiles) && !e.Constraints.Scoped && e.Constraints.WorkspaceOnly != Yes:

@@ -16,6 +16,7 @@ type right struct {
 	capability *Capability
 	entry      *Entry
 	user       bool // the user granted it by name
+	refused    bool // for finding out what a refusal is about
 }
 
 func (r *right) origin() profiles.Origin {

@@ -15,15 +15,24 @@ var web = []profiles.PortRange{{First: 80, Last: 80}, {First: 443, Last: 443}}
 // skill's own files name; without those any public address on the web's ports,
 // which the user was asked about (see Set.settle).
 func (r *right) hosts(p *profiles.Profile, ports []profiles.PortRange, protocols profiles.Protocol, readOnly bool) {
-	scope := values(r.entry.Constraints.Scope)
+	scope := r.set.Reach(r.entry)
 	if !r.entry.Constraints.Scoped {
 		ports = web
-		if scope = r.set.Hosts; len(scope) == 0 {
-			scope = []string{"*"}
+		if r.user || r.refused {
+			scope = []string{"*"} // the user does not speak of the files, and a refusal is of all there is
 		}
 	}
+	first := len(p.Network.Hosts)
 	for _, s := range scope {
 		r.reach(p, s, ports, protocols, readOnly)
+	}
+	for i := first; i < len(p.Network.Hosts) && !r.entry.Constraints.Scoped; i++ {
+		o := &p.Network.Hosts[i].Origin
+		if o.Reason += ", the manifest says not which hosts: "; scope[0] == "*" {
+			o.Reason += "any public one"
+		} else {
+			o.Reason += "one that the skill's files name"
+		}
 	}
 }
 

@@ -232,7 +232,7 @@ func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment 
 		if e.lapsed(l.in.Now) != "" || covered && e.Effect != Deny {
 			continue
 		}
-		r := right{l, c, e, user}
+		r := right{lowering: l, capability: c, entry: e, user: user}
 		if e.Effect == Allow {
 			r.lower(f.rights)
 			r.demands(f.rights)
@@ -270,7 +270,7 @@ func (r *right) refuse(f *fragment) {
 	}
 	scratch := r.blank()
 	refused := *r
-	refused.entry = &e
+	refused.entry, refused.refused = &e, true
 	refused.lower(scratch)
 	var denials []profiles.Denial
 	for _, rule := range scratch.Paths {

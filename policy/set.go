@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,8 +17,8 @@ type Set struct {
 	// Declared says whether the entries come from a manifest of the skill
 	// rather than from the defaults.
 	Declared bool
-	// Hosts are the hosts that the approved skill's own files name; network
-	// entries without a scope mean them.
+	// Hosts are the hosts that the skill's own files name; network entries of
+	// its manifest without a scope mean them.
 	Hosts  []string
 	Limits profiles.Limits
 
@@ -145,10 +146,12 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		b.WriteString(": nothing in particular")
 	case cons.Scoped:
 		b.WriteString(": " + strings.Join(scope, ", "))
+	case networked(c) && len(s.Hosts) > hostsShown:
+		fmt.Fprintf(&b, ": %s and %d more, which its files name", strings.Join(s.Hosts[:hostsShown], ", "), len(s.Hosts)-hostsShown)
 	case networked(c) && len(s.Hosts) > 0:
-		b.WriteString(": " + strings.Join(s.Hosts, ", "))
+		b.WriteString(": " + strings.Join(s.Hosts, ", ") + ", which its files name")
 	case networked(c):
-		b.WriteString(": any public address")
+		b.WriteString(": any public host, on ports 80 and 443")
 	case c.means == readFiles && cons.WorkspaceOnly != Yes:
 		b.WriteString(" anywhere, credentials excepted")
 	case c.means == passVariables:
@@ -169,6 +172,30 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		text += ` - the skill says "` + Escape(e.Message) + `"`
 	}
 	return text
+}
+
+// hostsShown is how many hosts a question lists; [Set.Reach] gives all of them.
+const hostsShown = 12
+
+// NeedsHosts says whether the skill's manifest asks for the network without
+// saying which hosts, so that the hosts that its files name have to be known.
+func (s *Set) NeedsHosts() bool {
+	return slices.ContainsFunc(s.pool.entries, func(e Entry) bool {
+		return e.Effect != Deny && !e.Constraints.Scoped && networked(Lookup(e.Capability))
+	})
+}
+
+// Reach gives the hosts that a network entry of the skill's comes to: those of
+// its scope, else those that the skill's files name, else "*" for any public
+// one. For other entries it gives their scope.
+func (s *Set) Reach(e *Entry) []string {
+	switch c := Lookup(e.Capability); {
+	case e.Constraints.Scoped || c == nil || !networked(c):
+		return values(e.Constraints.Scope)
+	case len(s.Hosts) > 0:
+		return s.Hosts
+	}
+	return []string{"*"}
 }
 
 // networked says whether a capability reaches hosts of its scope.

@@ -99,18 +99,18 @@ func (j *job) keep(accepted, declined, grants []string) error {
 	a := skill.Approval{
 		Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest,
 		By: j.host.User, Made: time.Now().UTC().Truncate(time.Second),
-		Accepted: accepted, Declined: declined, Grants: grants,
+		Accepted: accepted, Declined: declined, Grants: grants, Hosts: j.set.Hosts,
 	}
 	if m := j.memory; m.holds() {
 		a.Accepted = append(append([]string(nil), m.record.Accepted...), accepted...)
 		a.Declined = append(append([]string(nil), m.record.Declined...), declined...)
 		a.Grants = append(append([]string(nil), m.record.Grants...), grants...)
-		a.Hosts, a.Promoted, a.Until = m.record.Hosts, m.record.Promoted, m.record.Until
+		a.Promoted, a.Until = m.record.Promoted, m.record.Until
 	}
 	var allowed []policy.Entry
 	for _, e := range j.set.Entries() {
 		if e.Effect == policy.Allow && (e.Source != "prompt" || slices.Contains(a.Accepted, e.Key())) {
-			allowed = append(allowed, e)
+			allowed = append(allowed, j.named(e))
 		}
 	}
 	for _, g := range a.Grants {
@@ -153,7 +153,7 @@ func (j *job) changes() []string {
 	var wanted []policy.Entry
 	for _, e := range j.set.Entries() {
 		if e.Effect != policy.Deny {
-			wanted = append(wanted, e)
+			wanted = append(wanted, j.named(e))
 		}
 	}
 	diff := skill.Compare(m.record.Allowed, skill.Permissions(wanted), before, now)
@@ -167,9 +167,22 @@ func (j *job) consented(by, lasting string, entries []policy.Entry) {
 	}
 	g := &audit.Grant{Action: "grant", For: lasting, By: by}
 	for _, e := range entries {
+		e = j.named(e)
 		g.Capabilities = append(g.Capabilities, capabilityOf(&e))
 	}
 	j.consents = append(j.consents, g)
+}
+
+// named gives a network entry of the manifest that says not which hosts with
+// those that it comes to; other entries as they are.
+func (j *job) named(e policy.Entry) policy.Entry {
+	if e.Constraints.Scoped || len(j.set.Hosts) == 0 {
+		return e
+	}
+	for _, host := range j.set.Reach(&e) {
+		e.Constraints.Scope = append(e.Constraints.Scope, policy.Text{Value: host})
+	}
+	return e
 }
 
 // versioned is what an approval is about: "csv-report@3f2a".

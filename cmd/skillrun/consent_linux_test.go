@@ -261,3 +261,55 @@ func TestRetry(t *testing.T) {
 		t.Errorf("secret: exit %d: %s", code, shown)
 	}
 }
+
+// A manifest that asks for the network and names no hosts gets those that the
+// skill's files name, once somebody has seen them; with none, the question says
+// that it is any public host. What was approved is pinned.
+func TestConsentHosts(t *testing.T) {
+	u := newPerson(t)
+	u.write("asker/skillguard-manifest.json", `{"skill_metadata": {"name": "asker", "version": "1.0"}, "permissions": [
+  {"capability": "web.fetch", "effect": "allow"}, {"capability": "shell.execute", "effect": "confirm"}]}`)
+	run := []string{"--allow-gap", "net", "--allow-gap", "net.listen", "--skill", u.skillAt, "--", "true"}
+	explain := func(flags ...string) string {
+		out, err := u.command(append(append([]string{"explain"}, flags...), "--skill", u.skillAt)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("explain: %v: %s", err, out)
+		}
+		return string(out)
+	}
+	if code, shown := u.at(run, "any public host, on ports 80 and 443", "", askedOf, "n\n"); code != 125 {
+		t.Errorf("no hosts: exit %d: %s", code, shown)
+	}
+	if got := explain("--approve", "declared"); !strings.Contains(got, "  *:80,443 tcp, reading only  (") || !strings.Contains(got, "any public one") {
+		t.Errorf("no hosts: %s", got)
+	}
+	u.write("asker/scripts/get.py", "import urllib.request\nurllib.request.urlopen('https://api.example.com/v1')\nurllib.request.urlopen('http://10.0.0.5/')\n")
+	if out, err := u.command(run...).CombinedOutput(); err == nil || !strings.Contains(string(out), "web.fetch") {
+		t.Errorf("no terminal: %v: %s", err, out)
+	}
+	if got := explain(); !strings.Contains(got, "\nnetwork: none\n") {
+		t.Errorf("nobody has answered: %s", got)
+	}
+	if code, shown := u.at(run, "api.example.com, which its files name", "", askedOf, "a\n"); code != 0 || strings.Contains(shown, "10.0.0.5") {
+		t.Errorf("hosts of the files: exit %d: %s", code, shown)
+	}
+	if got := explain(); !strings.Contains(got, "api.example.com:80,443 tcp, reading only") || !strings.Contains(got, "one that the skill's files name") || strings.Contains(got, "  *") {
+		t.Errorf("approved: %s", got)
+	}
+	for host, word := range map[string]string{"api.example.com:443": "allowed", "www.example.com:443": "denied", "10.0.0.5:80": "denied"} {
+		if got := explain("--host", host); !strings.HasPrefix(got, word+": ") {
+			t.Errorf("%s: %s", host, got)
+		}
+	}
+	if out, err := u.command("grants", "list").CombinedOutput(); err != nil || !strings.Contains(string(out), "web.fetch: api.example.com\n") {
+		t.Errorf("grants list: %v: %s", err, out)
+	}
+	if code, shown := u.at(run); code != 0 || strings.Contains(shown, "allow?") {
+		t.Errorf("approved: exit %d: %s", code, shown)
+	}
+	// Another host in the files is another version, and the question shows it.
+	u.write("asker/SKILL.md", "---\nname: asker\ndescription: asks\n---\nSee https://other.example/.\n")
+	if code, shown := u.at(run, "+ web.fetch: other.example", "", "api.example.com, other.example, which its files name", "", askedOf, "n\n"); code != 125 {
+		t.Errorf("changed: exit %d: %s", code, shown)
+	}
+}

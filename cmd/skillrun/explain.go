@@ -236,7 +236,7 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 	}
 	fmt.Fprintf(w, "\nnetwork: %s\n", p.Network.Mode)
 	for _, h := range p.Network.Hosts {
-		fmt.Fprintf(w, "  %s  (%s)\n", policy.Escape(h.Host), originText(h.Origin))
+		fmt.Fprintf(w, "  %s%s  (%s)\n", policy.Escape(h.Host), hostTerms(&h), originText(h.Origin))
 	}
 	for _, s := range p.Sockets {
 		fmt.Fprintf(w, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
@@ -249,6 +249,34 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 			fmt.Fprintf(w, "  %s\n", g.Name)
 		}
 	}
+}
+
+// hostTerms says on which ports a host is reached, and within which bounds:
+// ":80,443 tcp, reading only".
+func hostTerms(h *profiles.HostRule) string {
+	var b strings.Builder
+	for i, r := range h.Ports {
+		b.WriteString([...]string{":", ","}[min(i, 1)])
+		switch {
+		case r == profiles.AnyPort:
+			b.WriteString("*")
+		case r.First == r.Last:
+			fmt.Fprintf(&b, "%d", r.First)
+		default:
+			fmt.Fprintf(&b, "%d-%d", r.First, r.Last)
+		}
+	}
+	b.WriteString(" " + h.Protocols.String())
+	if h.ReadOnly {
+		b.WriteString(", reading only")
+	}
+	if h.MaxBytes != 0 {
+		fmt.Fprintf(&b, ", at most %d bytes", h.MaxBytes)
+	}
+	if h.MaxConnections != 0 {
+		fmt.Fprintf(&b, ", at most %d connections", h.MaxConnections)
+	}
+	return b.String()
 }
 
 func printClauses(w io.Writer, r profiles.Receipt) {

@@ -16,6 +16,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy"
+	"skillrun/policy/scan"
 	"skillrun/profiles"
 )
 
@@ -140,6 +141,10 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		}
 	}
 	set, findings, err := policy.Compose(in)
+	if err == nil && set.NeedsHosts() && j.skill != nil && !j.memory.holds() {
+		in.Hosts = scan.Hosts(os.DirFS(j.skill.Dir))
+		set, findings, err = policy.Compose(in)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,11 @@ func (r *recorder) started(s sandbox.Started) error {
 		UID:       os.Geteuid(),
 	}
 	start.Skill = r.skill()
-	for _, e := range append(r.job.set.Entries(), r.job.set.Grants()...) {
+	for _, e := range r.job.set.Entries() {
+		e = r.job.named(e)
+		start.Capabilities = append(start.Capabilities, capabilityOf(&e))
+	}
+	for _, e := range r.job.set.Grants() {
 		start.Capabilities = append(start.Capabilities, capabilityOf(&e))
 	}
 	for _, c := range s.Receipt {

@@ -216,12 +216,12 @@ func TestLook(t *testing.T) {
 }
 
 func TestParseFacts(t *testing.T) {
-	const good = `{"os":"darwin","version":"15.6","home":"/Users/a","user":"a","workspace":"/Users/a/w","tmp":"/private/tmp/x","case_sensitive":false,"exists":["/Users/a/.ssh/","/Users/a/w/.env"]}`
+	const good = `{"os":"darwin","version":"15.6","home":"/Users/a","user":"a","workspace":"/Users/a/w","tmp":"/private/tmp/x","case_sensitive":false,"exists":["/Users/a/.ssh/","/Users/a/w/.env"],"proxy_port":8080}`
 	f, err := darwin.ParseFacts([]byte(good))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Release() != 15 || f.Home != "/Users/a" {
+	if f.Release() != 15 || f.Home != "/Users/a" || f.ProxyPort != 8080 {
 		t.Errorf("%+v", f)
 	}
 	h := f.Host()
@@ -233,7 +233,7 @@ func TestParseFacts(t *testing.T) {
 	if at, err := h.Resolve("/tmp/x"); err != nil || at != "/private/tmp/x" {
 		t.Errorf("/tmp/x is %s, %v", at, err)
 	}
-	for _, bad := range []string{``, `{}`, `[]`, good + `x`, `{"os":"linux","version":"15"}`, `{"os":"darwin","version":"15","surprise":1}`, `{"os":"darwin","version":"15","tmp":"/tmp"}`, `{"os":"darwin","version":"15","exists":["a/../b"]}`} {
+	for _, bad := range []string{``, `{}`, `[]`, good + `x`, `{"os":"linux","version":"15"}`, `{"os":"darwin","version":"15","surprise":1}`, `{"os":"darwin","version":"15","proxy_port":0}`, `{"os":"darwin","version":"15","proxy_port":65536}`, `{"os":"darwin","version":"15","tmp":"/tmp"}`, `{"os":"darwin","version":"15","exists":["a/../b"]}`} {
 		if f, err := darwin.ParseFacts([]byte(bad)); err == nil {
 			t.Errorf("%s: %+v, want an error", bad, f)
 		}

@@ -48,6 +48,9 @@ type Facts struct {
 	// Tag marks this run's denials in the system's log: letters, digits and
 	// "-", at most 64; "skillrun" if empty.
 	Tag string `json:"tag,omitempty"`
+	// BoundOutput says that the command's output goes through skillrun, which
+	// the profile's limit of output needs.
+	BoundOutput bool `json:"bound_output,omitempty"`
 	// HideNames refuses stat(2) of denied files as well. Listings of their
 	// directories then end with an error.
 	HideNames bool `json:"hide_names,omitempty"`
@@ -58,12 +61,21 @@ type Facts struct {
 func ParseFacts(data []byte) (*Facts, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	f := new(Facts)
-	if err := d.Decode(f); err != nil {
+	var file struct {
+		Facts
+		ProxyPort *uint16 `json:"proxy_port"` // one that is 0 is no port
+	}
+	if err := d.Decode(&file); err != nil {
 		return nil, fmt.Errorf("host file: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("host file: text after the object")
+	}
+	f := &file.Facts
+	if file.ProxyPort != nil {
+		if f.ProxyPort = *file.ProxyPort; f.ProxyPort == 0 {
+			return nil, fmt.Errorf("host file: proxy port is 0")
+		}
 	}
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("host file: %w", err)

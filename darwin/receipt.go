@@ -147,9 +147,9 @@ func (c *compiler) limitClause(add addClause) {
 	switch {
 	case l.Processes > 0:
 		add(profiles.ClauseLimits, profiles.None, "rlimits, launcher", "the number of processes counts those of the user, not those of the run")
-	case l.Output > 0:
-		add(profiles.ClauseLimits, profiles.None, "rlimits, launcher", "output is not bounded on macOS")
-	case l.Wall > 0:
+	case l.Output > 0 && !c.facts.BoundOutput:
+		add(profiles.ClauseLimits, profiles.None, "rlimits, launcher", "a preset's limit of output is not held, since pipes would stand in the place of a terminal")
+	case l.Wall > 0 || l.Output > 0:
 		add(profiles.ClauseLimits, profiles.Supervised, "rlimits, launcher", "")
 	case l.CPU > 0 || l.FileSize > 0 || l.OpenFiles > 0:
 		add(profiles.ClauseLimits, profiles.Kernel, "rlimits", "per process")

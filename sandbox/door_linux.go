@@ -67,21 +67,3 @@ func (d *door) close() {
 		d.gate.Close()
 	}
 }
-
-// connection passes a verdict of the gate on.
-func (s *Spec) connection(v egress.Verdict) {
-	if s.Connected != nil {
-		s.Connected(v)
-	}
-	if v.Allowed || s.Refused == nil || v.Reason == egress.Unreachable {
-		return
-	}
-	host, port := v.Name, v.Port
-	if v.Door == egress.DoorDNS {
-		port = 0
-	}
-	if host == "" {
-		host = v.Addr.String()
-	}
-	s.Refused(Refusal{Time: v.Start, Host: host, Port: port, Verdict: profiles.Verdict{Host: v.Rule}, What: string(v.Door) + " " + string(v.Reason)})
-}

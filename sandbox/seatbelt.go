@@ -48,7 +48,12 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
 		return Result{}, err
 	}
-	policy, tag, err := s.compile(spec, own)
+	proxy, err := newProxy(spec)
+	if err != nil {
+		return Result{}, err
+	}
+	defer proxy.close()
+	policy, tag, err := s.compile(spec, own, proxy)
 	if err != nil {
 		return Result{}, err
 	}
@@ -74,27 +79,24 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		}
 	}
 	begin := time.Now()
-	result, err := s.supervise(spec, limitArgs(s.self, &spec.Profile.Limits, args), Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp()))
+	result, err := s.supervise(spec, limitArgs(s.self, &spec.Profile.Limits, args), Environ(proxy.environment(spec.Profile.Env), spec.Environ, own.home(), own.temp()))
 	if err != nil {
 		return Result{}, err
 	}
 	result.Receipt = receipt
-	if spec.Observe && spec.Refused != nil && (result.TimedOut || result.Status != 0) {
+	if spec.Observe && spec.Refused != nil && (result.TimedOut || result.Limit != "" || result.Status != 0) {
 		s.tell(spec, tag, begin)
 	}
 	return result, nil
 }
 
 // compile makes the policy of a run, with the tag of its denials.
-func (s *seatbelt) compile(spec *Spec, own *own) (*darwin.Policy, string, error) {
+func (s *seatbelt) compile(spec *Spec, own *own, proxy *proxy) (*darwin.Policy, string, error) {
 	p := spec.Profile
-	if p.Network.Mode == profiles.NetHosts {
-		return nil, "", &GapError{[]profiles.Clause{{Name: profiles.ClauseNetwork, Must: true, Strength: profiles.None, Note: "no gate runs on macOS yet, which named hosts need"}}}
-	}
 	facts := &darwin.Facts{
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),
-		Links: links(spec.Path),
+		Links: links(spec.Path), ProxyPort: proxy.at(), BoundOutput: spec.BoundOutput,
 	}
 	facts.Exists, facts.Contents = darwin.Look(spec.Files, p, maxLook)
 	policy, err := darwin.Compile(p, facts)
@@ -159,6 +161,11 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	// this process's group, so that ^C and ^Z reach it and a pipeline stays one
 	// job. Elsewhere a group of its own makes its processes known.
 	grouped := !hasTerminal()
+	tap, err := newTap(spec)
+	if err != nil {
+		return Result{}, fmt.Errorf("start the command: %w", err)
+	}
+	defer tap.close()
 	envFile, err := writeEnv(env)
 	if err != nil {
 		return Result{}, fmt.Errorf("start the command: %w", err)
@@ -166,7 +173,7 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	defer envFile.Close()
 	child, err := os.StartProcess(args[0], args, &os.ProcAttr{
 		Dir: spec.Dir, Env: []string{},
-		Files: []*os.File{spec.Stdin, spec.Stdout, spec.Stderr, envDescriptor: envFile},
+		Files: []*os.File{tap.files[0], tap.files[1], tap.files[2], envDescriptor: envFile},
 		Sys:   &syscall.SysProcAttr{Setpgid: grouped},
 	})
 	if err != nil {
@@ -180,6 +187,8 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 		syscall.Wait4(pid, nil, 0, nil)
 		return Result{}, err
 	}
+	tooMuch := make(chan struct{}, len(tap.files))
+	tap.start(func() { tooMuch <- struct{}{} })
 	ended := make(chan exit, 1)
 	go func() { ended <- await(pid) }()
 	stop := forward(spec.Signals, func(sig syscall.Signal) error { return syscall.Kill(pid, sig) })
@@ -192,6 +201,11 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	}
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
+	kill := func() {
+		if t.end() != nil {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 	var r Result
 	for {
 		select {
@@ -200,9 +214,10 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 			continue
 		case <-wall:
 			r.TimedOut, wall = true, nil
-			if err := t.end(); err != nil {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
+			kill()
+			continue
+		case <-tooMuch:
+			kill()
 			continue
 		case e := <-ended:
 			if e.err != nil {
@@ -219,6 +234,10 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 		return Result{}, fmt.Errorf("end what the command left: %w", err)
 	}
 	r.Killed = len(t.killed)
+	tap.wait()
+	if tap.burst.Load() {
+		r.Limit = "output"
+	}
 	return r, nil
 }
 

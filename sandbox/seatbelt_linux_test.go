@@ -6,11 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +24,7 @@ import (
 	"skillrun/darwin"
 	"skillrun/profiles"
 	"skillrun/sandbox"
+	"skillrun/sandbox/egress"
 )
 
 // What a run on macOS does around sandbox-exec, with a stand-in that confines
@@ -155,7 +162,6 @@ func TestSeatbeltFailures(t *testing.T) {
 		{"taken", through, nil, func(err error) bool { return err == nil }},
 		{"policy error", `echo "sandbox-exec: <input string>:3:2: unbound variable: x" >&2; exit 65`, nil, func(err error) bool { return errors.Is(err, darwin.ErrPolicy) }},
 		{"already sandboxed", own, nil, func(err error) bool { return errors.Is(err, darwin.ErrSandboxed) }},
-		{"named hosts", through, func(s *sandbox.Spec) { s.Profile.Network.Mode = profiles.NetHosts }, isGap},
 		{"memory, strict", through, func(s *sandbox.Spec) { s.Profile.Limits.Memory, s.Strict = 1<<20, true }, isGap},
 		{"demand", through, func(s *sandbox.Spec) { s.Profile.Demands = []profiles.Demand{{Name: "constraint.x"}} }, isGap},
 		{"not executable", through, func(s *sandbox.Spec) { s.Path = "/etc/passwd" }, notExecutable},
@@ -294,6 +300,168 @@ func TestSeatbeltWallClock(t *testing.T) {
 	}
 	if pid, err := strconv.Atoi(strings.TrimSpace(m.out.String())); err != nil || alive(pid) {
 		t.Errorf("%d is alive: %v", pid, err)
+	}
+}
+
+// fetchVar has a command of this binary fetch these addresses, by the proxy
+// that its environment names.
+const fetchVar = "SKILLRUN_TEST_FETCH"
+
+func fetch(urls []string) {
+	for _, name := range []string{"http_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
+		fmt.Printf("%s=%s\n", name, os.Getenv(name))
+	}
+	proxy, err := url.Parse(os.Getenv("http_proxy"))
+	if err != nil || proxy.Host == "" {
+		fmt.Println("no proxy")
+		return
+	}
+	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
+		through := *proxy
+		through.Host = net.JoinHostPort(host, proxy.Port())
+		client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&through)}}
+		for _, u := range urls {
+			answer, err := client.Get(u)
+			if err != nil {
+				fmt.Println(host, err)
+				continue
+			}
+			body, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			fmt.Println(host, answer.StatusCode, string(body))
+		}
+	}
+}
+
+// TestSeatbeltHosts: the policy of a run with named hosts opens one port of
+// this machine, where the gate answers on each loopback address and lets the
+// named hosts through and nobody else.
+func TestSeatbeltHosts(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	defer server.Close()
+	other := httptest.NewServer(server.Config.Handler)
+	defer other.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMac(t, `printf '%s' "$2" >"$0.policy"; `+through, self)
+	served := netip.MustParseAddrPort(server.Listener.Addr().String())
+	m.spec.Profile.Network = profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{
+		{Host: "127.0.0.1", Ports: []profiles.PortRange{{First: served.Port(), Last: served.Port()}}, Protocols: profiles.TCP},
+	}}
+	m.spec.Environ = []string{"NO_PROXY=*", "http_proxy=http://192.0.2.7:1"}
+	m.spec.Profile.Env = profiles.Env{Pass: []profiles.EnvRule{{Name: "*"}}, Set: []profiles.EnvVar{{Name: fetchVar, Value: server.URL + " " + other.URL}}}
+	var mu sync.Mutex
+	var refused []string
+	connected := 0
+	m.spec.Refused = func(r sandbox.Refusal) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused = append(refused, r.Word()+" "+r.Target())
+	}
+	m.spec.Connected = func(v egress.Verdict) {
+		mu.Lock()
+		defer mu.Unlock()
+		connected++
+	}
+	r, err := m.run(t)
+	if err != nil || r.Status != 0 {
+		t.Fatalf("%v, %v: %s", r.Status, err, m.out.String())
+	}
+	policy, err := os.ReadFile(m.program + ".policy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(string(policy), `(allow network-outbound (remote tcp "localhost:`)
+	port, _, _ = strings.Cut(port, `"`)
+	if strings.Count(string(policy), "(remote ") != 1 || port == "" || port == "0" {
+		t.Fatalf("what the policy opens: %q:\n%s", port, policy)
+	}
+	out := m.out.String()
+	for _, want := range []string{
+		"http_proxy=http://localhost:" + port + "\nHTTPS_PROXY=http://localhost:" + port + "\nALL_PROXY=socks5h://localhost:" + port + "\nNO_PROXY=\n",
+		"localhost 200 hello\nlocalhost 403 ", "127.0.0.1 200 hello\n127.0.0.1 403 ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	if six, err := net.Listen("tcp", "[::1]:0"); err == nil {
+		six.Close()
+		if want := "::1 200 hello\n::1 403 "; !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	slices.Sort(refused)
+	if got := slices.Compact(refused); !slices.Equal(got, []string{"connect " + other.Listener.Addr().String()}) {
+		t.Errorf("refused: %q", got)
+	}
+	if connected < 4 {
+		t.Errorf("%d verdicts", connected)
+	}
+	if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+		c.Close()
+		t.Error("the gate outlives the run")
+	}
+	if i := slices.IndexFunc(r.Receipt, func(c profiles.Clause) bool { return c.Name == profiles.ClauseNetwork }); r.Receipt[i].Strength != profiles.Supervised {
+		t.Errorf("receipt: %+v", r.Receipt[i])
+	}
+}
+
+// TestSeatbeltOutput: over the limit everything is ended, whatever it makes of
+// a broken pipe.
+func TestSeatbeltOutput(t *testing.T) {
+	m := newMac(t, through, "/bin/sh", "-c", `trap '' PIPE; sleep 600 & echo $!; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done`)
+	var tee bytes.Buffer
+	m.spec.Tee[1] = &tee
+	m.spec.BoundOutput, m.spec.Profile.Limits.Output = true, 10_000
+	r, err := m.run(t)
+	if err != nil || r.Limit != "output" || r.TimedOut || r.Status.Signal() != syscall.SIGKILL || r.Killed < 1 {
+		t.Errorf("limit %q, %v, %d killed, %v", r.Limit, r.Status, r.Killed, err)
+	}
+	out := m.out.String()
+	if len(out) != 10_000 || tee.String() != out {
+		t.Errorf("%d bytes of output, copy of %d", len(out), tee.Len())
+	}
+	line, _, _ := strings.Cut(out, "\n")
+	if pid, err := strconv.Atoi(line); err != nil || alive(pid) {
+		t.Errorf("%s is alive: %v", line, err)
+	}
+}
+
+// TestSeatbeltCapture: streams that are copied go through pipes whole.
+func TestSeatbeltCapture(t *testing.T) {
+	m := newMac(t, through, "/bin/sh", "-c", `cat; echo err >&2; [ -p /dev/stdin ] && [ -p /dev/stdout ] && exit 5`)
+	in, _, _ := m.pipes(t)
+	io.WriteString(in, "asked\n")
+	in.Close()
+	stderr, err := os.OpenFile(filepath.Join(m.spec.Dir, "stderr"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	var tees [3]bytes.Buffer
+	asked, copied := io.Pipe() // nobody waits for the copy of stdin
+	m.spec.Tee = [3]io.Writer{copied, &tees[1], &tees[2]}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		io.CopyN(&tees[0], asked, int64(len("asked\n")))
+	}()
+	m.spec.Stdout, m.spec.Stderr = nil, stderr
+	m.spec.BoundOutput, m.spec.Profile.Limits.Output = true, 10_000
+	r, err := m.run(t)
+	if err != nil || r.Limit != "" || r.Status.ExitStatus() != 5 {
+		t.Errorf("limit %q, %v, %v", r.Limit, r.Status, err)
+	}
+	<-read
+	written, err := os.ReadFile(stderr.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := []string{m.out.String(), string(written), tees[0].String(), tees[1].String(), tees[2].String()}; !slices.Equal(got, []string{"asked\n", "err\n", "asked\n", "asked\n", "err\n"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -88,6 +88,7 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 	if m.profile.Network.Mode == profiles.NetHosts && m.facts.ProxyPort == 0 {
 		m.facts.ProxyPort = defaultProxyPort
 	}
+	m.facts.BoundOutput = m.facts.BoundOutput || j.ownOutput
 	m.policy, err = darwin.Compile(m.profile, m.facts)
 	return m, err
 }

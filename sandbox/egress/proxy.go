@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
@@ -268,11 +267,11 @@ func originForm(raw string, h *head) []byte {
 	return []byte(b.String())
 }
 
-// ProxyEnv gives the variables that lead programs to a proxy at addr, and
-// empties the ones that would lead them past it.
-func ProxyEnv(addr netip.AddrPort) []profiles.EnvVar {
-	http := "http://" + addr.String()
-	socks := "socks5h://" + addr.String() // h: names are resolved at the proxy
+// ProxyEnv gives the variables that lead programs to a proxy at addr
+// ("HOST:PORT"), and empties the ones that would lead them past it.
+func ProxyEnv(addr string) []profiles.EnvVar {
+	http := "http://" + addr
+	socks := "socks5h://" + addr // h: names are resolved at the proxy
 	origin := profiles.Origin{Source: "built-in:proxy", Reason: "the run's way out"}
 	var vars []profiles.EnvVar
 	add := func(value string, names ...string) {
@@ -284,6 +283,6 @@ func ProxyEnv(addr netip.AddrPort) []profiles.EnvVar {
 	add(socks, "ALL_PROXY", "all_proxy")
 	add("", "NO_PROXY", "no_proxy")
 	add("1", "NODE_USE_ENV_PROXY")
-	add(addr.Addr().String()+":"+strconv.Itoa(int(addr.Port())), "RSYNC_PROXY")
+	add(addr, "RSYNC_PROXY")
 	return vars
 }

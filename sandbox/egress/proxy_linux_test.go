@@ -170,12 +170,12 @@ func TestProxyRefuses(t *testing.T) {
 
 func TestProxyEnv(t *testing.T) {
 	got := map[string]string{}
-	for _, e := range egress.ProxyEnv(netip.MustParseAddrPort("127.0.0.1:4711")) {
+	for _, e := range egress.ProxyEnv("localhost:4711") {
 		got[e.Name] = e.Value
 	}
 	for name, want := range map[string]string{
-		"HTTP_PROXY": "http://127.0.0.1:4711", "https_proxy": "http://127.0.0.1:4711",
-		"ALL_PROXY": "socks5h://127.0.0.1:4711", "NO_PROXY": "", "no_proxy": "",
+		"HTTP_PROXY": "http://localhost:4711", "https_proxy": "http://localhost:4711",
+		"ALL_PROXY": "socks5h://localhost:4711", "NO_PROXY": "", "no_proxy": "",
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s=%q, want %q", name, v, want)

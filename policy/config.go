@@ -19,6 +19,9 @@ package policy
 //
 //	[skills.pdf]
 //	grants = ["web.fetch:api.example.com"]
+//
+//	[session]                      # see SessionConfig
+//	ask = "terminal"
 type Config struct {
 	File       string
 	Preset     string // "" if it names none
@@ -32,6 +35,7 @@ type Config struct {
 	Limits     Limits
 	Floors     *Document // nil if there are none
 	Skills     []SkillConfig
+	Session    SessionConfig
 }
 
 // SkillConfig holds what a configuration says about one skill by name.
@@ -45,7 +49,7 @@ type SkillConfig struct {
 func ParseConfig(file string, data []byte) (*Config, error) {
 	n, err := parseTOML(file, data)
 	if err == nil {
-		err = n.table("the configuration", "preset", "approve", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills")
+		err = n.table("the configuration", "preset", "approve", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session")
 	}
 	if err != nil {
 		return nil, err
@@ -85,6 +89,8 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 			}
 		case "skills":
 			c.Skills, err = decodeSkills(v)
+		case "session":
+			c.Session, err = decodeSession(v)
 		}
 		if err != nil {
 			return nil, err

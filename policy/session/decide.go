@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,8 +49,8 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 		s.more.Calls = append(s.more.Calls, s.callOf(id, &v, needs, look.certain))
 	}
 	record := &audit.Decision{
-		Session: s.state.ID, Run: v.Call, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: a.Capability,
-		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: cmp.Or(a.Input, a.Command), Scanned: look.scanned, Took: time.Since(begin),
+		Session: s.state.ID, Run: v.Call, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: a.capability(),
+		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: cmp.Or(a.Input, a.command()), Scanned: look.scanned, Took: time.Since(begin),
 	}
 	for _, n := range v.Needs {
 		record.Needs = append(record.Needs, audit.Need{Capability: n.Capability, Target: n.Target, Exact: n.Exact, Verdict: word(n.Effect), Reason: n.Reason, Source: n.Source})
@@ -78,17 +79,20 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if s.more.NoTask != "" {
 		return v, nil, look, fmt.Errorf("the task has no scope: %s", s.more.NoTask)
 	}
-	if strings.ContainsRune(a.Command, 0) {
-		return v, nil, look, fmt.Errorf("the command has a zero byte in it")
+	if len(a.Requests) == 0 {
+		return v, nil, look, errors.New("the call has no request")
+	}
+	if strings.ContainsRune(a.command(), 0) {
+		return v, nil, look, errors.New("the command has a zero byte in it")
 	}
 	dir, err := s.dirOf(a.Dir)
 	if err != nil {
 		return v, nil, look, err
 	}
 	var read scan.Result
-	if a.Command != "" {
+	if command := a.command(); command != "" {
 		look.scanned = true
-		read = scan.Command(a.Command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
+		read = scan.Command(command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
 	}
 	// A script of a skill that nobody loaded loads it.
 	found, err := s.implied(ctx, read.Files, dir)
@@ -102,12 +106,15 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		return v, nil, look, err
 	}
 	now := s.now()
-	needs = append(needs, s.judge(st, a, now, s.requestOf(a, dir, now), strings.Join(slices.Concat(a.Paths, a.Hosts, a.Names), ", "), true, ""))
+	for _, r := range a.Requests {
+		target := strings.Join(slices.Concat(r.Paths, r.Hosts, r.Names), ", ")
+		needs = append(needs, s.judge(st, s.requestOf(a, r, dir, now), target, true, ""))
+	}
 	needs = append(needs, found...)
 	for i := range read.Needs {
 		n := &read.Needs[i]
 		if c := policy.Lookup(n.Capability); c != nil {
-			needs = append(needs, s.judge(st, a, now, s.requestFor(a, c, n, dir, now), n.Target, n.Exact, n.Reason))
+			needs = append(needs, s.judge(st, s.requestFor(a, c, n, dir, now), n.Target, n.Exact, n.Reason))
 		} else {
 			return v, nil, look, fmt.Errorf("the command needs %q, which nothing grants", n.Capability)
 		}
@@ -214,15 +221,31 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 	return names, false
 }
 
-// requestOf is the action itself as a request.
-func (s *Session) requestOf(a *Action, dir string, now time.Time) policy.Request {
-	r := policy.Request{
-		Capability: a.Capability, Hosts: a.Hosts, Names: a.Names, Command: a.Command, Arguments: a.Arguments,
-		Confined: a.Confined && a.Command != "", Time: now, Uses: s.uses(a.Capability, now),
+// capability and command are the first that a call has.
+func (a *Action) capability() string {
+	if len(a.Requests) == 0 {
+		return ""
 	}
-	for _, p := range a.Paths {
+	return a.Requests[0].Capability
+}
+
+func (a *Action) command() string {
+	for i := range a.Requests {
+		if a.Requests[i].Command != "" {
+			return a.Requests[i].Command
+		}
+	}
+	return ""
+}
+
+// requestOf fills in a request of the action itself.
+func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Time) policy.Request {
+	paths := r.Paths
+	r.Paths = nil
+	for _, p := range paths {
 		r.Paths = append(r.Paths, s.resolve(p, dir))
 	}
+	r.Confined, r.Time, r.Uses = a.Confined && r.Command != "", now, s.uses(r.Capability, now)
 	r.Place = s.place(r.Paths)
 	return r
 }
@@ -251,7 +274,7 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 }
 
 // judge decides one request, with what a session adds to the policy.
-func (s *Session) judge(st *policy.State, a *Action, now time.Time, r policy.Request, target string, exact bool, why string) judged {
+func (s *Session) judge(st *policy.State, r policy.Request, target string, exact bool, why string) judged {
 	j := judged{c: policy.Lookup(r.Capability), request: r}
 	j.answer = st.Decide(r)
 	j.need = Need{Capability: r.Capability, Target: target, Exact: exact, Effect: j.answer.Effect, Reason: j.answer.Reason, Source: j.answer.Source}

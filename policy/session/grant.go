@@ -64,7 +64,7 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) ca
 
 // ask has the Asker answer a verdict of effect Confirm.
 func (s *Session) ask(ctx context.Context, a *Action, v *Verdict, needs []judged) {
-	p := Prompt{Session: s.state.ID, Tool: a.Tool, Skills: v.Skills, Input: a.Command, Reason: v.Reason, Notes: v.Notes, Choices: []string{No.String()}}
+	p := Prompt{Session: s.state.ID, Tool: a.Tool, Skills: v.Skills, Input: a.command(), Reason: v.Reason, Notes: v.Notes, Choices: []string{No.String()}}
 	if p.Input == "" {
 		p.Input = a.Input
 	}

@@ -32,7 +32,7 @@ import (
 func (s *Session) Load(ctx context.Context, dir string, by By) Verdict {
 	begin := time.Now()
 	k, needs, err := s.loading(ctx, dir, by)
-	a := Action{Event: "SkillLoad", Tool: "Skill", Input: dir, Capability: "context.load"}
+	a := Action{Event: "SkillLoad", Tool: "Skill", Input: dir}
 	v := Verdict{}
 	if err != nil {
 		v.Reason = policy.Escape(err.Error())
@@ -46,7 +46,7 @@ func (s *Session) Load(ctx context.Context, dir string, by By) Verdict {
 		s.settle(k, v.Effect)
 	}
 	record := &audit.Decision{
-		Session: s.state.ID, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: a.Capability,
+		Session: s.state.ID, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: "context.load",
 		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: a.Input, Took: time.Since(begin),
 	}
 	if _, err := s.log.Append(record); err != nil {

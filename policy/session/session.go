@@ -84,20 +84,19 @@ type Settings struct {
 	Now func() time.Time
 }
 
-// Action is one call of a tool of the agent, already mapped to a capability.
+// Action is one call of a tool of the agent, already mapped to capabilities.
 type Action struct {
 	Event string // "PreToolUse", for the record
 	Tool  string // as the host calls it
 	Input string // the tool's input as received, for the record
 
-	Capability string // dotted name
-	// Paths, Hosts and Names are what it is about: paths absolute or relative
-	// to Dir; hosts with ":PORT" where known; variables, tools, servers.
-	Paths, Hosts, Names []string
-	Command             string // the command line, for shell.execute
-	Dir                 string // where it happens; "" is the session's directory
-	Arguments           map[string]string
-	// Confined says that the command will run under the Set of [Session.Run].
+	// Requests are what the call needs, as a host's adapter reads it from the
+	// tool and its input; at least one. Paths may be relative to Dir and need
+	// not be resolved; hosts have ":PORT" where known. A Command is read for
+	// what else it needs. Confined, Place, Time and Uses are filled in.
+	Requests []policy.Request
+	Dir      string // where it happens; "" is the session's directory
+	// Confined says that its command will run under the Set of [Session.Run].
 	// Without it whatever cannot be read from the command's text asks.
 	Confined bool
 	// Skill is the name of the loaded skill that acts, if the host knows;

@@ -92,16 +92,20 @@ func (w *world) want(v session.Verdict, effect policy.Effect, what string) sessi
 	return v
 }
 
+func action(tool string, r policy.Request) session.Action {
+	return session.Action{Event: "PreToolUse", Tool: tool, Requests: []policy.Request{r}, Confined: r.Command != ""}
+}
+
 func bash(command string) session.Action {
-	return session.Action{Event: "PreToolUse", Tool: "Bash", Capability: "shell.execute", Command: command, Confined: true}
+	return action("Bash", policy.Request{Capability: "shell.execute", Command: command})
 }
 
 func read(path string) session.Action {
-	return session.Action{Event: "PreToolUse", Tool: "Read", Capability: "filesystem.read", Paths: []string{path}}
+	return action("Read", policy.Request{Capability: "filesystem.read", Paths: []string{path}})
 }
 
 func fetch(host string) session.Action {
-	return session.Action{Event: "PreToolUse", Tool: "WebFetch", Capability: "web.fetch", Hosts: []string{host}}
+	return action("WebFetch", policy.Request{Capability: "web.fetch", Hosts: []string{host}})
 }
 
 var ctx = context.Background()

@@ -149,7 +149,7 @@ func (s *Session) guard(ctx context.Context, a *Action, needs []judged) error {
 			Needs   []needJSON `json:"needs"`
 		}{s.state.ID, a.Tool, a.Input, why, needsJSON(needs)}
 		if question.Input == "" {
-			question.Input = a.Command
+			question.Input = a.command()
 		}
 		var reason string
 		var err error

@@ -180,7 +180,11 @@ func (r *right) demands(p *profiles.Profile) {
 			demand("constraint.arguments", "argument %q is not visible to the kernel", a.Name)
 		}
 	}
-	if c.Rate.Max > 0 {
+	switch {
+	case c.Rate.Max == 0:
+	case networked(r.capability):
+		demand("hook.rate_limit", "connections to each host are counted within one run")
+	default:
 		demand("constraint.rate_limit", "at most %d uses", c.Rate.Max)
 	}
 	if (c.Rate.MaxBytes > 0 || c.Rate.MaxConnections > 0) && !networked(r.capability) {

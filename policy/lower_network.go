@@ -46,13 +46,20 @@ func (r *right) reach(p *profiles.Profile, s string, ports []profiles.PortRange,
 	if named != nil {
 		ports = named
 	}
+	rate := &r.entry.Constraints.Rate
+	connections, most := rate.MaxConnections, rate.Max
+	if rate.Per == 0 { // a run is not longer than its session
+		connections, most = smaller(connections, most), 0
+	}
 	p.Network.Mode, p.Network.Origin = profiles.NetHosts, r.origin()
 	p.Network.Hosts = append(p.Network.Hosts, profiles.HostRule{
 		Host: host, Ports: ports, Protocols: protocols, ReadOnly: readOnly,
 		// Only a name can be private without being an address of its own.
 		Private:        !public(host) && strings.ContainsAny(host, "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(host, ":"),
-		MaxBytes:       r.entry.Constraints.Rate.MaxBytes,
-		MaxConnections: r.entry.Constraints.Rate.MaxConnections,
+		MaxBytes:       rate.MaxBytes,
+		MaxConnections: connections,
+		MaxRate:        most,
+		Per:            rate.Per,
 		Origin:         r.origin(),
 	})
 }

@@ -177,6 +177,9 @@ func (w *canonicalWriter) network(n *Network) {
 		if h.MaxConnections != 0 {
 			w.word("connections=" + strconv.FormatInt(h.MaxConnections, 10))
 		}
+		if h.MaxRate != 0 {
+			w.word("rate=" + strconv.FormatInt(h.MaxRate, 10) + "/" + h.Per.String())
+		}
 		w.end()
 	}
 	for _, l := range n.Listen {

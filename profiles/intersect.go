@@ -146,6 +146,8 @@ func (a *HostRule) intersect(b *HostRule) []HostRule {
 			Host: host, Ports: ports, Protocols: protocols,
 			ReadOnly: a.ReadOnly || b.ReadOnly, Private: a.Private && b.Private,
 			MaxBytes: smaller(a.MaxBytes, b.MaxBytes), MaxConnections: smaller(a.MaxConnections, b.MaxConnections),
+			// Fewer of one in the longer of both is within either.
+			MaxRate: smaller(a.MaxRate, b.MaxRate), Per: max(a.Per, b.Per),
 			Origin: origin,
 		})
 	}

@@ -54,10 +54,12 @@ var anyProfile = rapid.Custom(func(t *rapid.T) *profiles.Profile {
 		Network: profiles.Network{
 			Mode: rapid.SampledFrom([]profiles.NetMode{profiles.NetNone, profiles.NetHosts, profiles.NetHosts, profiles.NetHosts, profiles.NetHost}).Draw(t, "mode"),
 			Hosts: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profiles.HostRule {
+				rate := rapid.SampledFrom([]profiles.HostRule{{}, {}, {MaxRate: 3, Per: time.Minute}, {MaxRate: 9, Per: time.Hour}}).Draw(t, "rate")
 				return profiles.HostRule{
 					Host: anyHost.Draw(t, "host"), Ports: rapid.SliceOfN(ports, 1, 3).Draw(t, "ports"), Protocols: profiles.Protocol(rapid.Uint8Range(1, 3).Draw(t, "protocols")),
 					ReadOnly: rapid.Bool().Draw(t, "read only"), Private: rapid.Bool().Draw(t, "private"),
-					MaxBytes: rapid.SampledFrom([]int64{0, 0, 5, 9}).Draw(t, "bytes"), Origin: origin.Draw(t, "origin"),
+					MaxBytes: rapid.SampledFrom([]int64{0, 0, 5, 9}).Draw(t, "bytes"),
+					MaxRate:  rate.MaxRate, Per: rate.Per, Origin: origin.Draw(t, "origin"),
 				}
 			}), 0, 4).Draw(t, "hosts"),
 			Listen: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profiles.ListenRule {

@@ -3,6 +3,7 @@ package profiles
 import (
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // NetMode is how much network there is at all.
@@ -91,9 +92,13 @@ type HostRule struct {
 	// MaxBytes and MaxConnections bound the use of this rule by the run; zero
 	// is no bound. Where another rule covers all of this one with a larger
 	// bound, Normalize drops this one: bounds do not add up.
-	MaxBytes       int64  `json:"max_bytes,omitempty"`
-	MaxConnections int64  `json:"max_connections,omitempty"`
-	Origin         Origin `json:"origin,omitzero"`
+	MaxBytes       int64 `json:"max_bytes,omitempty"`
+	MaxConnections int64 `json:"max_connections,omitempty"`
+	// MaxRate bounds the connections that begin within any stretch of Per;
+	// both are zero for no bound.
+	MaxRate int64         `json:"max_rate,omitempty"`
+	Per     time.Duration `json:"per,omitempty"`
+	Origin  Origin        `json:"origin,omitzero"`
 }
 
 // ListenRule grants listening.
@@ -155,6 +160,8 @@ func (r *HostRule) before(b *HostRule) bool {
 		return r.MaxBytes == 0
 	case (r.MaxConnections == 0) != (b.MaxConnections == 0):
 		return r.MaxConnections == 0
+	case (r.MaxRate == 0) != (b.MaxRate == 0):
+		return r.MaxRate == 0
 	case len(r.Host) != len(b.Host):
 		return len(r.Host) > len(b.Host)
 	}

@@ -228,6 +228,9 @@ func normalPorts(ports []PortRange) []PortRange {
 // within says whether everything that a allows b allows too. Bounds of rules
 // that cover the same do not add up.
 func (a *HostRule) within(b *HostRule) bool {
+	if b.MaxRate != 0 && (a.MaxRate == 0 || a.MaxRate > b.MaxRate || a.Per < b.Per) {
+		return false
+	}
 	if smaller(a.MaxBytes, b.MaxBytes) != a.MaxBytes || smaller(a.MaxConnections, b.MaxConnections) != a.MaxConnections || b.ReadOnly && !a.ReadOnly || a.Private && !b.Private || a.Protocols&^b.Protocols != 0 {
 		return false
 	}
@@ -262,7 +265,8 @@ func compareHosts(a, b *HostRule) int {
 	ports := func(a, b PortRange) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) }
 	return cmp.Or(cmp.Compare(a.Host, b.Host), slices.CompareFunc(a.Ports, b.Ports, ports), cmp.Compare(a.Protocols, b.Protocols),
 		compareBools(a.ReadOnly, b.ReadOnly), compareBools(a.Private, b.Private),
-		cmp.Compare(a.MaxBytes, b.MaxBytes), cmp.Compare(a.MaxConnections, b.MaxConnections))
+		cmp.Compare(a.MaxBytes, b.MaxBytes), cmp.Compare(a.MaxConnections, b.MaxConnections),
+		cmp.Compare(a.MaxRate, b.MaxRate), cmp.Compare(a.Per, b.Per))
 }
 
 func compareListens(a, b *ListenRule) int {

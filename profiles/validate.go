@@ -193,6 +193,9 @@ func (h *HostRule) validate() error {
 	if h.MaxBytes < 0 || h.MaxConnections < 0 {
 		return errors.New("a negative bound")
 	}
+	if h.MaxRate < 0 || h.Per < 0 || (h.MaxRate == 0) != (h.Per == 0) {
+		return errors.New("a rate that is not so many per time")
+	}
 	return nil
 }
 

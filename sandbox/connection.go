@@ -23,5 +23,8 @@ func (s *Spec) connection(v egress.Verdict) {
 		}
 		host = v.Addr.String()
 	}
-	s.Refused(Refusal{Time: v.Start, Host: host, Port: port, Verdict: profiles.Verdict{Host: v.Rule}, What: string(v.Door) + " " + string(v.Reason)})
+	s.Refused(Refusal{
+		Time: v.Start, Host: host, Port: port, Why: v.Reason.Text(), Grantable: v.Reason.Grantable(),
+		Verdict: profiles.Verdict{Host: v.Rule}, What: string(v.Door) + " " + string(v.Reason),
+	})
 }

@@ -89,6 +89,10 @@ type Refusal struct {
 	Host   string
 	Port   uint16
 	Socket bool
+	// Why says in words why a host was refused.
+	Why string
+	// Grantable says that a grant of the host would lift its refusal.
+	Grantable bool
 	// Verdict names the rule that refused, if one did.
 	Verdict profiles.Verdict
 	// What is the system call, for the record.
@@ -170,6 +174,8 @@ func (r *Refusal) Grant() string {
 	switch {
 	case r.What == "socket":
 		return "network.client:HOST:PORT"
+	case r.Host != "" && !r.Grantable:
+		return ""
 	case r.Host != "":
 		return "network.client:" + r.Target()
 	case r.Socket:

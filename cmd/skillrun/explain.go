@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"skillrun/policy"
 	"skillrun/profiles"
+	"skillrun/sandbox/egress"
 )
 
 func explainCommand(in *invocation) *cli.Command {
@@ -171,24 +171,45 @@ func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, p
 }
 
 func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target string) error {
-	i := strings.LastIndexByte(target, ':')
-	if i < 0 {
-		return usage(fmt.Errorf("--host %s: want HOST:PORT", quote(target)))
+	at, proto := target, profiles.TCP
+	if rest, ok := strings.CutSuffix(target, "/udp"); ok {
+		at, proto = rest, profiles.UDP
 	}
-	host := strings.Trim(target[:i], "[]")
-	port, err := strconv.ParseUint(target[i+1:], 10, 16)
+	i := strings.LastIndexByte(at, ':')
+	if i < 0 {
+		return usage(fmt.Errorf("--host %s: want HOST:PORT, or HOST:PORT/udp", quote(target)))
+	}
+	host := at[:i]
+	port, err := strconv.ParseUint(at[i+1:], 10, 16)
 	if err != nil || port == 0 {
 		return usage(fmt.Errorf("--host %s: no port from 1 to 65535", quote(target)))
 	}
-	v := p.Reaches(host, uint16(port), profiles.TCP)
-	why := "network " + p.Network.Mode.String()
-	if v.Host != nil {
-		why = "granted " + v.Host.Host
-		if _, err := netip.ParseAddr(host); err != nil && p.Network.Mode == profiles.NetHosts && !v.Host.Private {
+	if p.Network.Mode == profiles.NetHost {
+		answer(w, "connect "+target, true, "network host", p.Network.Origin, profiles.Clause{})
+		return nil
+	}
+	t, err := egress.ParseTarget(host)
+	if err != nil {
+		answer(w, "connect "+target, false, err.Error(), profiles.Origin{}, clauseOf(r, profiles.ClauseNetwork))
+		return nil
+	}
+	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: uint16(port), Protocol: proto}
+	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
+	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
+	switch {
+	case p.Network.Mode != profiles.NetHosts:
+	case rule == nil:
+		why = reason.Text()
+	default:
+		why, origin = "granted "+rule.Host+hostTerms(rule), rule.Origin
+		if t.Name != "" && !rule.Private {
 			why += "; its address must be public"
 		}
 	}
-	answer(w, "connect "+target, v.Allowed, why, v.Origin(), clauseOf(r, profiles.ClauseNetwork))
+	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
+	if cl := clauseOf(r, profiles.ClauseNetwork); rule != nil && cl.Mechanism != "" {
+		fmt.Fprintf(w, "  bound by: %s, strength %s (%s)\n", cl.Mechanism, cl.Strength, cl.Name)
+	}
 	return nil
 }
 
@@ -275,6 +296,9 @@ func hostTerms(h *profiles.HostRule) string {
 	}
 	if h.MaxConnections != 0 {
 		fmt.Fprintf(&b, ", at most %d connections", h.MaxConnections)
+	}
+	if h.MaxRate != 0 {
+		fmt.Fprintf(&b, ", at most %d connections per %v", h.MaxRate, h.Per)
 	}
 	return b.String()
 }

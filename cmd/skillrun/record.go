@@ -365,6 +365,9 @@ func (r *recorder) write(rep report) {
 
 func denialOf(d sandbox.Refusal) audit.Denial {
 	a := audit.Denial{Access: d.Word(), Target: d.Target(), Rule: d.Verdict.Origin().Reason}
+	if a.Rule == "" {
+		a.Rule = d.Why
+	}
 	if d.Verdict.Denial != nil {
 		a.Class = d.Verdict.Denial.Class.String()
 	}
@@ -383,6 +386,8 @@ func denialLine(j *job, d sandbox.Refusal) string {
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
 	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
 		b.WriteString(" (outside the workspace)")
+	case d.Why != "":
+		b.WriteString(" (" + d.Why + ")")
 	default:
 		b.WriteString(" (not granted)")
 	}

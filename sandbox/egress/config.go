@@ -22,8 +22,8 @@ type Config struct {
 	// servers; nil is a plain dialer. A test, or a way through another proxy,
 	// puts its own here.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Admit is asked last about each connection that the policy grants: rate
-	// limits and time windows go here. nil admits all.
+	// Admit is asked last about each connection that the policy grants. nil
+	// admits all.
 	Admit func(Request) bool
 	// Report receives each verdict; nil drops them. It is called from many
 	// goroutines and must not block for long.

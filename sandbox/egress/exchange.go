@@ -88,7 +88,7 @@ func (x *exchange) free() bool { return x.addr != nil && !x.addr.ReadOnly }
 
 // admit asks budgets and hooks.
 func (x *exchange) admit() Reason {
-	if why := x.rule.admit(); why != Granted {
+	if why := x.rule.admit(x.g.cfg.Now()); why != Granted {
 		return why
 	}
 	if !x.g.cfg.Admit(Request{Name: x.v.Name, Addr: x.v.Addr, Port: x.v.Port, Protocol: x.v.Protocol}) {

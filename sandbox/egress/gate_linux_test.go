@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -208,6 +209,37 @@ func TestBudgets(t *testing.T) {
 	}
 	if d := cmp.Diff(map[egress.Reason]int{egress.Granted: 3, egress.OverBytes: 2, egress.OverCount: 2}, count); d != "" {
 		t.Error(d)
+	}
+}
+
+// A rate is of any stretch of time, not of the clock's minutes.
+func TestRate(t *testing.T) {
+	newWorld(t)
+	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{
+		Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 7000, Last: 7000}}, Protocols: profiles.TCP, MaxRate: 2, Per: time.Minute}}}
+	var clock atomic.Int64
+	g, _ := newGate(t, n, func(c *egress.Config) { c.Now = func() time.Time { return time.Unix(clock.Load(), 0) } })
+	run := newRun(t, g, n)
+	for i, c := range []struct {
+		at   int64
+		want bool
+	}{{0, true}, {40, true}, {59, false}, {60, true}, {61, false}, {99, false}, {100, true}, {1000, true}} {
+		clock.Store(c.at)
+		passed := false
+		run.in(func() {
+			c, err := net.DialTimeout("tcp", "192.0.2.7:7000", 2*time.Second)
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(5 * time.Second))
+			io.WriteString(c, "x")
+			n, _ := c.Read(make([]byte, 1))
+			passed = n == 1
+		})
+		if passed != c.want {
+			t.Errorf("connection %d, after %d s: %v", i, c.at, passed)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package egress
 
 import (
 	"net/netip"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"skillrun/profiles"
 )
@@ -25,7 +27,7 @@ const (
 	ReadOnly      Reason = "read-only"      // a method other than GET, HEAD and OPTIONS
 	OverBytes     Reason = "over-bytes"     // the rule's byte budget is used up
 	OverCount     Reason = "over-count"     // the rule's connection budget is used up, or too many at once
-	NotNow        Reason = "not-now"        // the Admit hook said no: rate limit, time window
+	NotNow        Reason = "not-now"        // too many in the rule's time, or the Admit hook said no
 	Unreachable   Reason = "unreachable"    // allowed, but the host does not answer or does not resolve
 	NotRegistered Reason = "not-registered" // a connection to the gate that the supervisor knows nothing of
 )
@@ -44,6 +46,8 @@ type rule struct {
 	prefix netip.Prefix // then this
 	conns  atomic.Int64
 	bytes  atomic.Int64
+	mu     sync.Mutex
+	begun  []time.Time // connections within the last stretch of Per, with a MaxRate
 }
 
 // NewPolicy makes a Policy of a normalized network. It keeps pointers into
@@ -193,7 +197,7 @@ func (r *rule) rank(byAddr bool) int {
 	if r.ReadOnly {
 		n |= 4
 	}
-	if r.MaxBytes != 0 || r.MaxConnections != 0 {
+	if r.MaxBytes != 0 || r.MaxConnections != 0 || r.MaxRate != 0 {
 		n |= 2
 	}
 	if !byAddr {
@@ -202,16 +206,33 @@ func (r *rule) rank(byAddr bool) int {
 	return n
 }
 
-// admit counts a connection against the rule's budgets.
-func (r *rule) admit() Reason {
+// admit counts a connection that begins now against the rule's budgets.
+func (r *rule) admit(now time.Time) Reason {
 	if r.MaxBytes > 0 && r.bytes.Load() >= r.MaxBytes {
 		return OverBytes
+	}
+	if r.MaxRate > 0 && !r.inTime(now) {
+		return NotNow
 	}
 	if n := r.conns.Add(1); r.MaxConnections > 0 && n > r.MaxConnections {
 		r.conns.Add(-1)
 		return OverCount
 	}
 	return Granted
+}
+
+// inTime counts a connection against the rate, unless that is used up.
+func (r *rule) inTime(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.begun) > 0 && now.Sub(r.begun[0]) >= r.Per {
+		r.begun = r.begun[1:]
+	}
+	if int64(len(r.begun)) >= r.MaxRate {
+		return false
+	}
+	r.begun = append(r.begun, now)
+	return true
 }
 
 // take counts n bytes and says how many of them the budget still allowed.

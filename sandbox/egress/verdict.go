@@ -22,6 +22,48 @@ const (
 	DoorDNS   Door = "dns"   // a name that was not resolved
 )
 
+// Text says a reason in words that fit behind the name of a host.
+func (r Reason) Text() string {
+	switch r {
+	case Granted:
+		return "granted"
+	case BadName:
+		return "not a name or address in plain form"
+	case WrongPort:
+		return "granted on other ports or by another protocol only"
+	case NotPublic:
+		return "granted by name, and its address is not a public one"
+	case Mismatch:
+		return "another name was asked for than the address was given out for"
+	case HiddenName:
+		return "the name is encrypted and no granted one is visible"
+	case Malformed:
+		return "TLS or HTTP that servers could read in two ways, or neither on a port of the web"
+	case ReadOnly:
+		return "granted for reading only"
+	case OverBytes:
+		return "over its limit of bytes"
+	case OverCount:
+		return "over its limit of connections"
+	case NotNow:
+		return "over its limit of connections in this time"
+	case Unreachable:
+		return "granted, and does not answer"
+	case NotRegistered:
+		return "a connection that the supervisor knows nothing of"
+	}
+	return "not granted"
+}
+
+// Grantable says whether a grant of the host at the port would lift a refusal.
+func (r Reason) Grantable() bool {
+	switch r {
+	case UnknownName, UnknownAddr, WrongPort, NotPublic, ReadOnly:
+		return true
+	}
+	return false
+}
+
 // Verdict is what became of one connection, one flow of datagrams, or one
 // refused name: everything an audit record needs. It is reported once, when
 // the connection is over.

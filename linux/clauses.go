@@ -1,6 +1,9 @@
 package linux
 
 import (
+	"slices"
+	"strings"
+
 	"skillrun/profiles"
 )
 
@@ -158,19 +161,7 @@ func (c *compiler) receipt() {
 	}
 	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
 	either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
-	if c.p.Limits.Memory > 0 && f.Cgroup == "" {
-		add(profiles.ClauseMemory, profiles.None, "", "memory is limited per process only: no cgroup is delegated here")
-	} else {
-		add(profiles.ClauseMemory, profiles.Kernel, map[bool]string{true: "cgroup", false: "no limit asked for"}[c.p.Limits.Memory > 0], "")
-	}
-	switch l := c.p.Limits; {
-	case l.Processes > 0 && c.plan.Namespaces&NSUser == 0:
-		add(profiles.ClauseLimits, profiles.None, "", "processes are not counted without a user namespace; time, files and descriptors are limited per process")
-	case l.Output > 0:
-		add(profiles.ClauseLimits, profiles.Supervised, "rlimits per process, guardian (wall clock), launcher (output)", "")
-	default:
-		add(profiles.ClauseLimits, profiles.Kernel, "rlimits per process, guardian (wall clock)", "")
-	}
+	c.limits(add)
 	if c.plan.Namespaces&NSNet != 0 {
 		add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")
 		for i := range c.p.Network.Hosts {
@@ -183,6 +174,68 @@ func (c *compiler) receipt() {
 	for _, d := range c.p.Demands {
 		add(d.Name, profiles.None, "", d.Detail)
 	}
+}
+
+// looking is how the launcher holds what nothing in the kernel sums up: it looks
+// at the run's processes, first after 20 ms, then at most every 100 ms.
+const looking = "launcher, looking at the run"
+
+// limits reports on the limits. Time and what belongs to one process is always
+// held; the rest depends on what counts it.
+func (c *compiler) limits(add func(name string, s profiles.Strength, mechanism, note string)) {
+	l, f := c.p.Limits, c.f
+	const noChildren = "is not counted: this kernel does not list a process's children"
+	switch {
+	case l.Memory == 0:
+		add(profiles.ClauseMemory, profiles.Kernel, "no limit asked for", "")
+	case f.Cgroup != "":
+		add(profiles.ClauseMemory, profiles.Kernel, "cgroup "+f.Cgroup, "")
+	case f.Children:
+		add(profiles.ClauseMemory, profiles.Restored, looking+"; rlimits", "the run is ended when it uses more, which may be for a moment; each process is bounded by the kernel")
+	default:
+		add(profiles.ClauseMemory, profiles.None, "", "memory "+noChildren+"; each process is bounded by the kernel")
+	}
+
+	strength, mechanism := profiles.Kernel, []string{"rlimits", "guardian (wall clock)"}
+	var notes []string
+	weaken := func(s profiles.Strength, how, note string) {
+		strength = min(strength, s)
+		if how != "" && !slices.Contains(mechanism, how) {
+			mechanism = append(mechanism, how)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	switch {
+	case l.Processes == 0:
+	case f.Cgroup != "":
+		weaken(profiles.Kernel, "cgroup "+f.Cgroup, "")
+	case c.countsProcesses():
+	case f.Children:
+		weaken(profiles.Restored, looking, "processes: more than the limit for a moment")
+	default:
+		weaken(profiles.None, "", "processes "+noChildren)
+	}
+	switch {
+	case l.CPU == 0:
+	case f.Cgroup != "" || f.Children:
+		weaken(profiles.Restored, looking, "cpu: of the whole run, more than the limit for a moment")
+	default:
+		weaken(profiles.None, "", "cpu "+noChildren+"; each process is bounded by the kernel")
+	}
+	switch {
+	case l.Output == 0:
+	case c.facts.CountsOutput:
+		weaken(profiles.Supervised, "launcher (output)", "")
+	default:
+		weaken(profiles.None, "", "output is not counted on a terminal or device: set a limit of its own to have it counted")
+	}
+	if strength == profiles.None {
+		add(profiles.ClauseLimits, strength, "", strings.Join(notes, "; "))
+		return
+	}
+	add(profiles.ClauseLimits, strength, strings.Join(mechanism, ", "), strings.Join(notes, "; "))
 }
 
 func (c *compiler) workspace() string {

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"sort"
@@ -34,6 +35,9 @@ type Facts struct {
 	// Namespaces says that the run gets its own namespaces. It needs
 	// Features.Namespaces.
 	Namespaces bool
+	// CountsOutput says that what the run writes to its standard streams is
+	// counted by the launcher, as far as that can be done.
+	CountsOutput bool
 	// Gate lists sockets for the gate of a run that may reach named hosts: they
 	// are made in a network namespace of the run's own, and lead nowhere else.
 	// It needs Namespaces and Features.NetNamespace.
@@ -433,9 +437,15 @@ const (
 	rlimitNofile = 7
 )
 
-// rlimits bounds each process. The memory limit is on data, never on address
-// space: runtimes reserve far more than they use. The number of processes is
-// the user's own count outside a user namespace, so it is set inside only.
+// memorySlack is by how much a single process may reserve more than the run may
+// use: stacks of threads and heaps are reserved long before they are used.
+const memorySlack = 512 << 20
+
+// rlimits bounds each process. Where no cgroup holds the sum of memory, this is
+// the net below the launcher's looking at it. It is on data, never on address
+// space: runtimes reserve far more than they use. The number of processes is the
+// user's own count outside a user namespace, so it is set inside only, with room
+// for the guardian, and one more, so that being there can be seen.
 func (c *compiler) rlimits() {
 	l := c.p.Limits
 	add := func(resource int, value int64) {
@@ -445,11 +455,17 @@ func (c *compiler) rlimits() {
 	}
 	add(rlimitCPU, int64((l.CPU+999999999)/1000000000))
 	add(rlimitFsize, l.FileSize)
-	add(rlimitData, l.Memory)
-	if c.plan.Namespaces&NSUser != 0 {
-		add(rlimitNproc, l.Processes)
+	if l.Memory > 0 && c.f.Cgroup == "" {
+		add(rlimitData, l.Memory+min(memorySlack, math.MaxInt64-l.Memory))
+	}
+	if c.countsProcesses() && l.Processes > 0 && c.f.Cgroup == "" {
+		add(rlimitNproc, l.Processes+2)
 	}
 	add(rlimitNofile, l.OpenFiles)
 	// A core file would hold the memory of whatever read a secret.
 	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 0})
 }
+
+// countsProcesses says whether the kernel counts the run's processes by itself:
+// in a user namespace, and nobody counts root's.
+func (c *compiler) countsProcesses() bool { return c.plan.Namespaces&NSUser != 0 && c.f.UID != 0 }

@@ -70,6 +70,7 @@ const (
 	stageMount
 	stageNetwork
 	stageParent
+	stageCgroup
 	stageLimit
 	stageDir
 	stageKeyring
@@ -93,6 +94,7 @@ var stageNames = [...]string{
 	stageMount:       "set up mounts",
 	stageNetwork:     "make the gate's sockets",
 	stageParent:      "tie the command to its guardian",
+	stageCgroup:      "join its control groups",
 	stageLimit:       "set limits",
 	stageDir:         "enter the working directory",
 	stageKeyring:     "join a new session keyring",

@@ -27,6 +27,8 @@ type Command struct {
 	Stdio [3]int
 	// Wall ends the run after this time; 0 is never. Time asleep counts.
 	Wall time.Duration
+	// Cgroup are the groups that the command joins; nil is none.
+	Cgroup *Cgroup
 	// Jobs says that a shell with job control watches this process, which is
 	// then stopped when the command is.
 	Jobs bool
@@ -532,6 +534,11 @@ func (b *scripter) enterScript() ([]step, error) {
 		// EPERM in containers that refuse keyctl; the filter refuses it, too.
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
+	groups, err := b.joinCgroup()
+	if err != nil {
+		return nil, err
+	}
+	s = append(s, groups...)
 	var last []step
 	for _, l := range b.rlimits() {
 		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}

@@ -49,6 +49,9 @@ func ProbeDeep() Features {
 	if f.Notify {
 		f.Notify = tryListener()
 	}
+	if place, ok := FindCgroup(); ok {
+		f.Cgroup = place.Version
+	}
 	for f.Landlock > 0 && !tryLandlock(f.Landlock) {
 		f.Landlock-- // claims more than it takes
 	}

@@ -27,6 +27,14 @@ var presets = [...]Preset{
 				Clause: "hook.allowed_commands",
 				Reason: "a specifier such as Bash(git:*) is for an agent's hook; the kernel sees programs, not command lines",
 			},
+			{
+				Clause: "limit.memory",
+				Reason: "without a cgroup the run is looked at some times a second and ended, and the kernel bounds each process",
+			},
+			{
+				Clause: "limit.others",
+				Reason: "processor time and output of a whole run are counted by the launcher; the kernel bounds each process",
+			},
 		},
 		Approve: 1,
 		Overlay: true,
@@ -107,11 +115,11 @@ var presets = [...]Preset{
 			},
 			{
 				Clause: "limit.memory",
-				Reason: "without a delegated cgroup each process is limited, and the job's container bounds their sum",
+				Reason: "without a cgroup the run is looked at some times a second and ended, and the kernel bounds each process",
 			},
 			{
 				Clause: "limit.others",
-				Reason: "without a delegated cgroup the launcher counts processes and output, and the kernel bounds each process",
+				Reason: "processor time and output of a whole run are counted by the launcher; the kernel bounds each process",
 			},
 		},
 		Unread: 2,

@@ -142,7 +142,7 @@ func (o *own) remove() error {
 	return err
 }
 
-// sweep removes directories whose run is gone: their lock is free. The lock is
+// sweep removes directories whose run is gone, and its control groups: their lock is free. The lock is
 // held by launcher and guardian, so a run that still ends is left alone.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
@@ -160,6 +160,7 @@ func sweep(parent string) {
 			f.Close()
 			continue
 		}
+		o.removeCgroups()
 		o.remove()
 	}
 }

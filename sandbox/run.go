@@ -49,9 +49,13 @@ type Spec struct {
 	// Tee gets a copy of what goes through stdin, stdout and stderr. A stream
 	// with one is a pipe to the command; nil leaves it the caller's file.
 	Tee [3]io.Writer
-	// BoundOutput makes pipes of stdout and stderr, so that the profile's limit
-	// of output ends the run.
+	// BoundOutput makes pipes of stdout and stderr even where they are
+	// terminals, so that the profile's limit of output holds there too.
 	BoundOutput bool
+	// Firm has the kernel hold the limits of memory and processes, where this
+	// process can make control groups, which takes some of a millisecond.
+	// Otherwise the run is looked at from time to time.
+	Firm bool
 	// Namespaces says whether the run gets its own.
 	Namespaces Mode
 	// Observe reports file opens and connects that were refused.
@@ -104,7 +108,8 @@ type Refusal struct {
 type Result struct {
 	Status   syscall.WaitStatus
 	TimedOut bool
-	// Limit names the limit that ended the run, or "".
+	// Limit names the limit that ended the run: "memory", "cpu", "processes",
+	// "file size", "output"; "" if none did. The wall clock is TimedOut.
 	Limit string
 	// Killed counts processes that were still alive when the command ended.
 	Killed       int

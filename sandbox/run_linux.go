@@ -52,7 +52,13 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		furnished <- err
 	}()
 	facts := factsFor(own, spec.Profile, features, spec.Files)
-	facts.Dir, facts.Observe = spec.Dir, spec.Observe
+	facts.Dir, facts.Observe, facts.CountsOutput = spec.Dir, spec.Observe, spec.countsOutput()
+	place, firm := linux.CgroupPlace{}, false
+	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
+		if place, firm = linux.FindCgroup(); firm {
+			features.Cgroup = place.Version
+		}
+	}
 	door, err := newDoor(spec, features)
 	if err != nil {
 		return Result{}, err
@@ -71,6 +77,14 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer tap.close()
+	var group *linux.Cgroup
+	if firm {
+		if group, err = own.makeCgroup(place, spec); err != nil {
+			return Result{}, err
+		}
+		defer group.Remove()
+	}
+	watcher := newWatcher(spec, group)
 	cmd := &linux.Command{
 		Path: spec.Path,
 		Argv: spec.Argv,
@@ -79,8 +93,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		Stdio: [3]int{
 			descriptor(tap.files[0]), descriptor(tap.files[1]), descriptor(tap.files[2]),
 		},
-		Wall: spec.Profile.Limits.Wall,
-		Jobs: jobControl(),
+		Wall:   spec.Profile.Limits.Wall,
+		Cgroup: group,
+		Jobs:   jobControl(),
 	}
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
@@ -112,8 +127,10 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
+	watcher.start(p)
 	stop := forward(spec.Signals, p.Signal)
 	state, err := p.Wait()
+	limit := watcher.close(&state)
 	stop()
 	tap.wait()
 	if supervisor != nil {
@@ -122,7 +139,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	limit := ""
 	if tap.burst.Load() {
 		limit = "output"
 	}
@@ -144,6 +160,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
 	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), "RUN")}, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
+	facts.CountsOutput = true
 	return linux.Compile(p, f, facts)
 }
 

@@ -23,12 +23,17 @@ type tap struct {
 	done  sync.WaitGroup // of the outputs
 }
 
-// newTap makes the pipes that spec asks for.
+// newTap makes the pipes that spec asks for. Outputs that go to one pipe and
+// that nobody copies keep going to one: what comes first stays first.
 func newTap(spec *Spec) (*tap, error) {
 	t := &tap{spec: spec, files: [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}}
 	t.left.Store(spec.Profile.Limits.Output)
 	for i, f := range t.files {
-		if f == nil || spec.Tee[i] == nil && (i == 0 || !t.bounded()) {
+		if f == nil || !spec.pipes(i) {
+			continue
+		}
+		if i == 2 && t.ours[1] != nil && spec.Tee[1] == nil && spec.Tee[2] == nil && sameFile(spec.Stdout, f) {
+			t.files[2] = t.files[1]
 			continue
 		}
 		r, w, err := os.Pipe()
@@ -44,7 +49,71 @@ func newTap(spec *Spec) (*tap, error) {
 	return t, nil
 }
 
-func (t *tap) bounded() bool { return t.spec.BoundOutput && t.spec.Profile.Limits.Output > 0 }
+func (t *tap) bounded() bool { return t.spec.Profile.Limits.Output > 0 }
+
+// pipes says whether a stream becomes a pipe to this process. An output that is
+// a pipe or a socket already is none the worse for it, so that the limit of
+// output holds there whoever set it; how a file grows is looked at.
+func (s *Spec) pipes(i int) bool {
+	switch {
+	case s.Tee[i] != nil:
+		return true
+	case i == 0 || s.Profile.Limits.Output == 0:
+		return false
+	}
+	return s.BoundOutput || kind(s.output(i))&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
+
+// output is stdout for 1 and stderr for 2.
+func (s *Spec) output(i int) *os.File { return [...]*os.File{nil, s.Stdout, s.Stderr}[i] }
+
+// growing are the outputs that go to regular files, each once.
+func (s *Spec) growing() (files []*os.File) {
+	for i := 1; i <= 2; i++ {
+		f := s.output(i)
+		if f == nil || s.pipes(i) || kind(f) != 0 || i == 2 && len(files) > 0 && sameFile(s.Stdout, f) {
+			continue
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// countsOutput says whether the limit of output holds: everywhere but on a
+// terminal, whose end nobody else has.
+func (s *Spec) countsOutput() bool {
+	for i := 1; i <= 2; i++ {
+		if f := s.output(i); f != nil && !s.pipes(i) && isTerminal(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// kind gives the type bits of a file's mode; those of a device where it cannot
+// be told.
+func kind(f *os.File) os.FileMode {
+	if f == nil {
+		return os.ModeDevice
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return os.ModeDevice
+	}
+	return info.Mode().Type()
+}
+
+func sameFile(a, b *os.File) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	x, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	y, err := b.Stat()
+	return err == nil && os.SameFile(x, y)
+}
 
 // start closes the command's ends, which it has by now, and begins to copy.
 // stop is called when there is too much output.
@@ -92,7 +161,7 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 	defer t.done.Done()
 	// The command gets SIGPIPE where it would have without us.
 	defer r.Close()
-	to, err := duplicate([...]*os.File{nil, t.spec.Stdout, t.spec.Stderr}[i])
+	to, err := duplicate(t.spec.output(i))
 	if err != nil {
 		return
 	}

@@ -5,7 +5,10 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // jobControl says whether a shell with job control started this process: then
 // its process group is not the session's, and it can be stopped and continued.

@@ -24,6 +24,8 @@ func diagnose() ([]check, any) {
 		{"pidfd", f.Pidfd, "processes held by descriptor", "Linux 5.3"},
 		{"close-range", f.CloseRange, "inherited descriptors closed", "Linux 5.11"},
 	}
+	checks = append(checks, check{"cgroup", f.Cgroup != "", "limits of memory and processes held by the kernel",
+		"a delegated control group, as of systemd-run --user --scope -p Delegate=yes; without one skillrun looks at the run from time to time"})
 	if killed, known := linux.ProveKills(); known {
 		checks = append(checks, check{"kills", killed, "calls of other architectures end their process", "as for seccomp"})
 	}

@@ -52,7 +52,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := planReceipt(c, p)
+	receipt, err := planReceipt(c, j, p)
 	if err != nil {
 		return err
 	}

@@ -204,6 +204,14 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	return nil
 }
 
+// firm says that the limits of the run as a whole are to be the kernel's: a
+// strict preset has none but such, and somebody who sets one means it. A
+// preset's stop runaways, which looking at the run does as well.
+func (j *job) firm() bool {
+	l, preset := j.set.Limits, j.preset.Limits
+	return j.strict || l.Memory != preset.Memory || l.Processes != preset.Processes || l.CPU != preset.CPU
+}
+
 // readManifest reads the file of --manifest. That flag is the user's word, so
 // the file may lie anywhere.
 func readManifest(file string) (*policy.Document, error) {

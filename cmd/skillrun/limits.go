@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 // limitFlags are flags for the limits of a run. They are strings, so that one
@@ -86,4 +87,19 @@ func flagLimits(c *cli.Context) (policy.Limits, error) {
 		}
 		return c.String(flag), "--" + flag
 	})
+}
+
+// limitText is the limit that ended a run, with its unit.
+func limitText(l *profiles.Limits, name string) string {
+	switch name {
+	case "memory":
+		return fmt.Sprintf("%d bytes", l.Memory)
+	case "cpu":
+		return fmt.Sprintf("%v of processor time", l.CPU)
+	case "processes":
+		return fmt.Sprintf("%d processes and threads", l.Processes)
+	case "file size":
+		return fmt.Sprintf("%d bytes", l.FileSize)
+	}
+	return fmt.Sprintf("%d bytes", l.Output)
 }

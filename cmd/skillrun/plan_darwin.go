@@ -13,9 +13,11 @@ import (
 
 var errNoLinux = errors.New("a plan for Linux is made on Linux; here: --platform darwin")
 
-func planReceipt(*cli.Context, *profiles.Profile) (profiles.Receipt, error) { return nil, errNoLinux }
+func planReceipt(*cli.Context, *job, *profiles.Profile) (profiles.Receipt, error) {
+	return nil, errNoLinux
+}
 
-func printPlan(*cli.Context, *profiles.Profile) error { return errNoLinux }
+func printPlan(*cli.Context, *job, *profiles.Profile) error { return errNoLinux }
 
 // diagnose applies the policy of an empty profile to a program that does
 // nothing.

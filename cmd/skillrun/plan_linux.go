@@ -14,7 +14,7 @@ import (
 
 // planFor compiles a profile for this machine, or for the one whose features
 // --features names.
-func planFor(c *cli.Context, p *profiles.Profile) (*linux.Plan, error) {
+func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
 	var f linux.Features
 	if file := c.String("features"); file != "" {
 		b, err := os.ReadFile(file)
@@ -27,11 +27,14 @@ func planFor(c *cli.Context, p *profiles.Profile) (*linux.Plan, error) {
 	} else {
 		f = linux.ProbeDeep()
 	}
+	if !j.firm() {
+		f.Cgroup = ""
+	}
 	return sandbox.PlanFor(p, f, os.DirFS("/")), nil
 }
 
-func planReceipt(c *cli.Context, p *profiles.Profile) (profiles.Receipt, error) {
-	plan, err := planFor(c, p)
+func planReceipt(c *cli.Context, j *job, p *profiles.Profile) (profiles.Receipt, error) {
+	plan, err := planFor(c, j, p)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +42,8 @@ func planReceipt(c *cli.Context, p *profiles.Profile) (profiles.Receipt, error) 
 }
 
 // printPlan prints the plan: its rules and receipt as text, all of it as JSON.
-func printPlan(c *cli.Context, p *profiles.Profile) error {
-	plan, err := planFor(c, p)
+func printPlan(c *cli.Context, j *job, p *profiles.Profile) error {
+	plan, err := planFor(c, j, p)
 	if err != nil {
 		return err
 	}

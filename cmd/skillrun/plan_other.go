@@ -13,9 +13,11 @@ import (
 
 var errNoBackEnd = errors.New("nothing can be enforced on " + runtime.GOOS)
 
-func planReceipt(*cli.Context, *profiles.Profile) (profiles.Receipt, error) { return nil, errNoBackEnd }
+func planReceipt(*cli.Context, *job, *profiles.Profile) (profiles.Receipt, error) {
+	return nil, errNoBackEnd
+}
 
-func printPlan(*cli.Context, *profiles.Profile) error { return errNoBackEnd }
+func printPlan(*cli.Context, *job, *profiles.Profile) error { return errNoBackEnd }
 
 func diagnose() ([]check, any) {
 	return []check{{"back-end", false, "nothing can be enforced on " + runtime.GOOS, ""}}, nil

@@ -111,7 +111,7 @@ func platformProfile(c *cli.Context, j *job, names []string) error {
 		if err != nil {
 			return err
 		}
-		if receipts[name], err = planReceipt(c, p); err != nil {
+		if receipts[name], err = planReceipt(c, j, p); err != nil {
 			return err
 		}
 	}

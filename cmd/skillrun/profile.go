@@ -44,7 +44,7 @@ func profileCommand(in *invocation) *cli.Command {
 			case format != "text" && format != "json":
 				return usage(fmt.Errorf("--format %s: not text or json", quote(format)))
 			case c.Bool("plan"):
-				return printPlan(c, p)
+				return printPlan(c, j, p)
 			case format == "json":
 				return printJSON(p)
 			}

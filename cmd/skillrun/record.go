@@ -302,8 +302,8 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if res.TimedOut {
 		say("timed out after %v: everything was ended", r.profile.Limits.Wall)
 	}
-	if res.Limit == "output" {
-		say("stopped at its limit of output, %d bytes: everything was ended", r.profile.Limits.Output)
+	if res.Limit != "" {
+		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
 	switch {
 	case code == 0 || code == exitTimeout || r.show:

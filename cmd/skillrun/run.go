@@ -106,6 +106,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Tee:         rec.tees(),
 		BoundOutput: j.ownOutput,
+		Firm:        j.firm(),
 		Namespaces:  mode,
 		Observe:     rec.show || c.String("report") != "",
 		Strict:      j.strict,

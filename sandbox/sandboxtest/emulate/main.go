@@ -1,10 +1,10 @@
 //go:build linux
 
 // Emulate runs a command as another environment would: "emulate docker CMD"
-// answers system calls as Docker's default seccomp profile does and keeps the
-// 14 capabilities of a container's root; "emulate nons CMD" only refuses
-// namespaces, as a hardened host does; "emulate user CMD" becomes uid and gid
-// 1000. Several names are joined by commas.
+// answers system calls as Docker's default seccomp profile does, keeps the 14
+// capabilities of a container's root and makes control groups read-only;
+// "emulate nons CMD" only refuses namespaces, as a hardened host does; "emulate
+// user CMD" becomes uid and gid 1000. Several names are joined by commas.
 //
 //	go test -exec 'emulate docker,user' ./...
 //
@@ -81,6 +81,9 @@ func run(args []string) error {
 		}
 	}
 	if has("docker") {
+		if err := hideCgroups(); err != nil {
+			return err
+		}
 		if err := limitCapabilities(dockerCapabilities); err != nil {
 			return err
 		}
@@ -100,6 +103,20 @@ func run(args []string) error {
 		}
 	}
 	return unix.Exec(path, append([]string{path}, args[2:]...), os.Environ())
+}
+
+// hideCgroups makes the control groups read-only, as they are in a container.
+func hideCgroups() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("mounts of its own: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if _, err := os.Stat("/sys/fs/cgroup"); err != nil {
+		return nil
+	}
+	return unix.MountSetattr(unix.AT_FDCWD, "/sys/fs/cgroup", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
 // readable copies a program to where every user can run it.

@@ -1,0 +1,165 @@
+package linux
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what the processes of a run use at a moment.
+type Usage struct {
+	// Resident is the sum of their resident memory, in bytes. What several
+	// share counts several times.
+	Resident int64
+	// CPU is the processor time of those that live, and of those whose end a
+	// parent has seen.
+	CPU time.Duration
+	// Processes counts processes and threads.
+	Processes int64
+	pids      []int
+}
+
+// ticks is the unit of times in /proc/PID/stat, USER_HZ, 1/100 s on every
+// architecture that there are filters for.
+const tick = 10 * time.Millisecond
+
+// Usage looks at the run's processes, one after the other, without stopping
+// them: what moves meanwhile may be missed. The guardian is not counted.
+func (p *Process) Usage() Usage {
+	var u Usage
+	w := usageWalk{seen: map[int]bool{}, page: int64(os.Getpagesize())}
+	if s, ok := w.stat(p.guardian); ok {
+		u.CPU = s.ended
+	}
+	list := w.children(nil, p.guardian, 1)
+	for len(list) > 0 {
+		pid := list[len(list)-1]
+		list = list[:len(list)-1]
+		if w.seen[pid] {
+			continue
+		}
+		w.seen[pid] = true
+		s, ok := w.stat(pid)
+		if !ok {
+			continue
+		}
+		u.Resident += s.resident
+		u.CPU += s.used + s.ended
+		u.Processes += s.threads
+		u.pids = append(u.pids, pid)
+		list = w.children(list, pid, s.threads)
+	}
+	return u
+}
+
+// Proportional is the memory of the processes that were seen, what several
+// share counted once, swapped memory too. It takes milliseconds for each
+// gigabyte. A process that does not tell counts with nothing shared.
+func (u *Usage) Proportional() int64 {
+	var sum int64
+	for _, pid := range u.pids {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+		if err != nil {
+			w := usageWalk{page: int64(os.Getpagesize())}
+			if s, ok := w.stat(pid); ok {
+				sum += s.resident
+			}
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			if f := strings.Fields(line); len(f) == 3 && (f[0] == "Pss:" || f[0] == "SwapPss:") {
+				n, _ := strconv.ParseInt(f[1], 10, 64)
+				sum += n << 10
+			}
+		}
+	}
+	return sum
+}
+
+// usageWalk reads /proc into one buffer.
+type usageWalk struct {
+	seen map[int]bool
+	page int64
+	buf  [4096]byte
+}
+
+func (w *usageWalk) read(path string) []byte {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, w.buf[:])
+	if err != nil {
+		return nil
+	}
+	return w.buf[:n]
+}
+
+// usageStat is what /proc/PID/stat says of a process.
+type usageStat struct {
+	resident    int64
+	threads     int64
+	used, ended time.Duration // by itself, by children whose end it has seen
+}
+
+func (w *usageWalk) stat(pid int) (s usageStat, ok bool) {
+	text := string(w.read("/proc/" + strconv.Itoa(pid) + "/stat"))
+	// The name, in brackets, can hold anything.
+	end := strings.LastIndexByte(text, ')')
+	if end < 0 {
+		return s, false
+	}
+	f := strings.Fields(text[end+1:]) // from field 3 on
+	if len(f) < 22 {
+		return s, false
+	}
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(f[field-3], 10, 64)
+		return n
+	}
+	s.used = time.Duration(number(14)+number(15)) * tick
+	s.ended = time.Duration(number(16)+number(17)) * tick
+	s.threads, s.resident = number(20), number(24)*w.page
+	return s, true
+}
+
+// children adds the children of a process to list. Each thread has its own.
+func (w *usageWalk) children(list []int, pid int, threads int64) []int {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks := []string{strconv.Itoa(pid)}
+	if threads > 1 {
+		if d, err := os.Open(dir); err == nil {
+			if names, err := d.Readdirnames(-1); err == nil {
+				tasks = names
+			}
+			d.Close()
+		}
+	}
+	for _, t := range tasks {
+		fd, err := unix.Open(dir+t+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		child := 0
+		for {
+			n, err := unix.Read(fd, w.buf[:])
+			if err != nil || n <= 0 {
+				break
+			}
+			for _, c := range w.buf[:n] {
+				if c >= '0' && c <= '9' {
+					child = child*10 + int(c-'0')
+				} else if child > 0 {
+					list = append(list, child)
+					child = 0
+				}
+			}
+		}
+		unix.Close(fd)
+	}
+	return list
+}

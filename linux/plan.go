@@ -36,6 +36,42 @@ type Plan struct {
 	Receipt profiles.Receipt `json:"receipt"`
 }
 
+// Move gives the plan with another directory in the place of one, in every path.
+func (p *Plan) Move(from, to string) *Plan {
+	m := *p
+	move := func(path string) string {
+		if inTree(from, path) {
+			return to + path[len(from):]
+		}
+		return path
+	}
+	m.Layers = slices.Clone(p.Layers)
+	for i := range m.Layers {
+		rules := slices.Clone(m.Layers[i].Rules)
+		for j := range rules {
+			rules[j].Path = move(rules[j].Path)
+		}
+		m.Layers[i].Rules = rules
+	}
+	m.Mounts = slices.Clone(p.Mounts)
+	for i := range m.Mounts {
+		mount := &m.Mounts[i]
+		mount.Target, mount.Source = move(mount.Target), move(mount.Source)
+		mount.Keep = slices.Clone(mount.Keep)
+		for j := range mount.Keep {
+			mount.Keep[j] = move(mount.Keep[j])
+		}
+	}
+	m.SelfTest.Closed = move(p.SelfTest.Closed)
+	m.Carved, m.Denied = slices.Clone(p.Carved), slices.Clone(p.Denied)
+	for _, list := range [...][]string{m.Carved, m.Denied} {
+		for i := range list {
+			list[i] = move(list[i])
+		}
+	}
+	return &m
+}
+
 // Private says whether the run has a directory of its own in the place of dir.
 func (p *Plan) Private(dir string) bool {
 	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountPrivate && m.Target == dir })

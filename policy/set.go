@@ -90,6 +90,18 @@ func (l *layer) of(capability string) []Entry {
 // the order of their names, with their final effects.
 func (s *Set) Entries() []Entry { return slices.Clone(s.pool.entries) }
 
+// Timed says whether the time of day has a say in what the Set comes to.
+func (s *Set) Timed() bool {
+	for _, l := range append([]layer{s.pool, s.floors, s.grants}, s.ceilings...) {
+		for i := range l.entries {
+			if e := &l.entries[i]; !e.Expires.IsZero() || e.Constraints.Window.Pos != (Pos{}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Grants gives what the user granted by name.
 func (s *Set) Grants() []Entry { return slices.Clone(s.grants.entries) }
 

@@ -33,6 +33,10 @@ const (
 // Spec is one run.
 type Spec struct {
 	Profile *profiles.Profile
+	// Compiled is what an earlier run compiled of the same profile, with all
+	// that was seen of Files unchanged; nil or zero if there is none. It is not
+	// used where anything else has changed.
+	Compiled *Compiled
 	// Path is the executable, Argv its arguments with the program's name
 	// first.
 	Path string
@@ -116,6 +120,8 @@ type Result struct {
 	User, System time.Duration
 	MaxResident  int64 // bytes
 	Receipt      profiles.Receipt
+	// Compiled is for later runs, if this one had to compile; nil otherwise.
+	Compiled *Compiled
 }
 
 // A GapError says that a profile cannot be enforced here.

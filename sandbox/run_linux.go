@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,8 +52,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		furnished <- err
 	}()
-	facts := factsFor(own, spec.Profile, features, spec.Files)
-	facts.Dir, facts.Observe, facts.CountsOutput = spec.Dir, spec.Observe, spec.countsOutput()
 	place, firm := linux.CgroupPlace{}, false
 	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
 		if place, firm = linux.FindCgroup(); firm {
@@ -64,8 +63,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer door.close()
-	facts.Gate = door.sockets()
-	plan := linux.Compile(spec.Profile, features, facts)
+	plan, facts, compiled := compile(spec, features, own, door.sockets())
 	if err := <-furnished; err != nil {
 		return Result{}, err
 	}
@@ -143,6 +141,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		limit = "output"
 	}
 	return Result{
+		Compiled:    compiled,
 		Limit:       limit,
 		Status:      state.Status,
 		TimedOut:    state.TimedOut,
@@ -154,11 +153,41 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}, nil
 }
 
+// Compiled is a plan, and what it is for besides a profile and files. The run's
+// own directory has a name in both that stands for every run's.
+type Compiled struct {
+	Plan     linux.Plan
+	Features linux.Features
+	Facts    linux.Facts // without FS
+}
+
+// compile gives the plan of a run with the facts that it was compiled for, and
+// if it is a new one what to keep of it.
+func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (plan *linux.Plan, facts linux.Facts, fresh *Compiled) {
+	of := func(o *own) linux.Facts {
+		facts := factsFor(o, spec.Profile, f, spec.Files)
+		facts.Dir, facts.Observe, facts.CountsOutput, facts.Gate = spec.Dir, spec.Observe, spec.countsOutput(), gate
+		return facts
+	}
+	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn)}
+	standing := of(stands)
+	standing.FS = nil
+	c := spec.Compiled
+	if c == nil || c.Features != f || !reflect.DeepEqual(c.Facts, standing) {
+		fresh = &Compiled{*linux.Compile(spec.Profile, f, of(stands)), f, standing}
+		c = fresh
+	}
+	return c.Plan.Move(stands.dir, o.dir), of(o), fresh
+}
+
+// standIn is the name of a run's own directory where no run is meant.
+const standIn = "RUN"
+
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
 // for theirs.
 func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
-	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), "RUN")}, p, f, files)
+	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)}, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
 	return linux.Compile(p, f, facts)

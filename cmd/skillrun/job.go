@@ -232,11 +232,15 @@ func (j *job) undeclared() string {
 
 // profile lowers the job's rights to a Profile for this machine.
 func (j *job) profile() (*profiles.Profile, error) {
+	return j.set.Profile(j.host, j.inputs())
+}
+
+func (j *job) inputs() policy.Inputs {
 	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Command: j.argv, Now: time.Now(), Mounts: j.mounts}
 	if j.skill != nil {
 		in.Skill = j.skill.Dir
 	}
-	return j.set.Profile(j.host, in)
+	return in
 }
 
 // thisHost describes this machine to the pure packages.

@@ -97,11 +97,8 @@ const (
 	keptDenials  = 256
 )
 
-func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*recorder, error) {
-	dir, err := j.stateDir()
-	if err != nil {
-		return nil, err
-	}
+func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*recorder, error) {
+	p := &m.Profile
 	log, err := audit.Open(dir, audit.Options{Secrets: secrets(j.host, p)})
 	if err != nil {
 		return nil, err
@@ -112,7 +109,7 @@ func newRecorder(c *cli.Context, j *job, p *profiles.Profile, path string) (*rec
 		return nil, err
 	}
 	r := &recorder{
-		cache: cache, log: log, job: j, profile: p, path: path,
+		cache: cache, log: log, job: j, profile: p, sum: m.Sum, path: path,
 		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
@@ -211,7 +208,6 @@ type warmDigests struct{ tree, interpreter, script audit.Digest }
 // What it does not have is computed while the command runs.
 func (r *recorder) lookUp() {
 	defer close(r.known)
-	r.sum = audit.Digest(r.profile.Hash())
 	var cold []string
 	tree := ""
 	file := func(path string) (sum audit.Digest) {

@@ -68,7 +68,15 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		return nil, err
 	}
 	signals := catchSignals()
-	profile, err := j.profile()
+	mode, err := parseMode(c.String("namespaces"))
+	if err != nil {
+		return nil, usage(err)
+	}
+	state, err := j.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	plan, keep, err := j.plan(state, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -87,23 +95,20 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	if real := j.host.Unshim(path, j.cwd); real != path {
 		path, j.argv = real, append([]string{real}, j.argv[1:]...)
 	}
-	mode, err := parseMode(c.String("namespaces"))
-	if err != nil {
-		return nil, usage(err)
-	}
-	rec, err := newRecorder(c, j, profile, path)
+	rec, err := newRecorder(c, j, state, plan, path)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.close()
 	result, err := sandbox.Run(&sandbox.Spec{
-		Profile: profile,
-		Path:    path,
-		Argv:    j.argv,
-		Dir:     j.cwd,
-		Environ: os.Environ(),
-		Files:   j.host.FS,
-		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Profile:  &plan.Profile,
+		Compiled: &plan.Compiled,
+		Path:     path,
+		Argv:     j.argv,
+		Dir:      j.cwd,
+		Environ:  os.Environ(),
+		Files:    j.host.FS,
+		Stdin:    os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Tee:         rec.tees(),
 		BoundOutput: j.ownOutput,
 		Firm:        j.firm(),
@@ -125,6 +130,9 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		}
 		return nil, err
 	}
+	if keep != nil && result.Compiled != nil {
+		keep(result.Compiled)
+	}
 	code, err := rec.ended(result)
 	if err != nil {
 		return nil, err
@@ -133,7 +141,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		printReceipt(result.Receipt)
 	}
 	if c.Bool("net-summary") {
-		rec.traffic.tell(profile.Network.Mode)
+		rec.traffic.tell(plan.Profile.Network.Mode)
 	}
 	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
 		dieBy(result.Status.Signal())

@@ -15,9 +15,13 @@ import (
 //
 // It is an fs.ReadLinkFS rooted at "/", and not for concurrent use.
 type snapshot struct {
-	fs.FS
+	root  fs.FS
 	files map[string]found
 	dirs  map[string]*listing
+	// What is not kept is only noted, for the memo.
+	targets map[string]found  // by Stat of a link
+	links   map[string]string // by ReadLink
+	opened  map[string]bool   // by Open
 }
 
 type found struct {
@@ -32,13 +36,17 @@ type listing struct {
 	entries []fs.DirEntry
 	err     error
 	read    bool
+	id      identity // before it was read
 }
 
 // listAfter is how many absent names of a directory are looked up one by one.
 const listAfter = 3
 
 func newSnapshot() *snapshot {
-	return &snapshot{FS: os.DirFS("/"), files: make(map[string]found, 512), dirs: make(map[string]*listing, 128)}
+	return &snapshot{
+		root: os.DirFS("/"), files: make(map[string]found, 512), dirs: make(map[string]*listing, 128),
+		targets: map[string]found{}, links: map[string]string{}, opened: map[string]bool{},
+	}
 }
 
 func (s *snapshot) dir(name string) *listing {
@@ -94,6 +102,7 @@ func (s *snapshot) list(name string, d *listing) {
 func (s *snapshot) ReadDir(name string) ([]fs.DirEntry, error) {
 	d := s.dir(name)
 	if !d.read {
+		d.id = identify("/" + name)
 		d.entries, d.err = os.ReadDir(path.Join("/", name))
 		d.read = true
 	}
@@ -105,8 +114,22 @@ func (s *snapshot) Stat(name string) (fs.FileInfo, error) {
 	if info, err := s.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return info, err
 	}
-	return os.Stat("/" + name)
+	info, err := os.Stat("/" + name)
+	s.targets[name] = found{info, err}
+	return info, err
 }
 
 // ReadLink implements fs.ReadLinkFS.
-func (s *snapshot) ReadLink(name string) (string, error) { return os.Readlink("/" + name) }
+func (s *snapshot) ReadLink(name string) (string, error) {
+	target, err := os.Readlink("/" + name)
+	if err == nil {
+		s.links[name] = target
+	}
+	return target, err
+}
+
+// Open implements fs.FS.
+func (s *snapshot) Open(name string) (fs.File, error) {
+	s.opened[name] = true
+	return s.root.Open(name)
+}

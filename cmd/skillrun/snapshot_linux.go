@@ -26,3 +26,15 @@ func listsAll(dir string) bool {
 	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
 	return err != nil || flags&foldsCase == 0
 }
+
+// identity says which file it is and when it changed last; zero if it is not to
+// be had.
+type identity struct{ Dev, Ino, Size, Sec, Nsec uint64 }
+
+func identify(name string) identity {
+	var st unix.Stat_t
+	if unix.Stat(name, &st) != nil {
+		return identity{}
+	}
+	return identity{uint64(st.Dev), st.Ino, uint64(st.Size), uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)}
+}

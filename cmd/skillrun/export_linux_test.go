@@ -1,0 +1,31 @@
+package main
+
+import (
+	"reflect"
+
+	"skillrun/profiles"
+)
+
+// Packables are profiles that use every kind of field.
+func Packables() []profiles.Profile {
+	return []profiles.Profile{
+		{},
+		{
+			Workspace: "/w", Home: "/home/\xff\n",
+			Paths:   []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write, Origin: profiles.Origin{Source: "m.json:1"}}, {}},
+			Denials: []profiles.Denial{{Path: "/w", Match: "*.pem", Except: []string{"", "ca.pem"}}},
+			Network: profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "a.b", Ports: []profiles.PortRange{profiles.AnyPort}}}},
+			Limits:  profiles.Limits{Memory: -1, Wall: 1 << 62},
+		},
+	}
+}
+
+// Pack and Unpack are what memos are kept by.
+func Pack(p profiles.Profile) []byte { return pack(nil, reflect.ValueOf(p)) }
+
+func Unpack(data []byte) (p profiles.Profile, err error) {
+	u := newUnpacker(data)
+	u.value(reflect.ValueOf(&p).Elem())
+	u.check(u.data == "" || u.err != nil)
+	return p, u.err
+}

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+// A memo is what an earlier launch worked out: the profile that a set of rights
+// came to, and the plan that it was compiled into. Both are functions of plain
+// data and of the machine's files, so a memo names the data by a digest and
+// lists what was seen of the files; it counts only while all of that is the
+// same. Looking takes a tenth of the time that working it out does.
+//
+// It lies in the state directory, which no run can write, like the approvals
+// that it stands behind.
+type memo struct {
+	Key      [sha256.Size]byte
+	Seen     []seen
+	Sum      [sha256.Size]byte // of the profile
+	Profile  profiles.Profile
+	Compiled sandbox.Compiled
+}
+
+// seen is one thing that was looked up in the machine's file system, with the
+// answer.
+type seen struct {
+	Name   string // without the leading slash
+	How    how
+	There  outcome
+	Mode   uint32
+	Target string // of a link, or the digest of a listing
+	ID     identity
+	// Settled says that ID changes whenever the contents do: the last change
+	// was long enough before the look for the next to have another time.
+	Settled bool
+}
+
+type how uint8
+
+const (
+	byLstat how = iota
+	byStat
+	byReadLink
+	byReadDir
+	byOpen
+)
+
+type outcome uint8
+
+const (
+	present outcome = iota
+	absent
+	failed
+)
+
+// settledAfter is the age at which a time of change is trusted to be the last
+// one: file systems keep times of a tick's or of a second's precision.
+const settledAfter = 2 * time.Second
+
+func (id identity) settledAt(t time.Time) bool {
+	return t.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
+}
+
+// maxMemos is how many memos are kept.
+const maxMemos = 64
+
+// memoKey names everything but files that a profile and its plan are made from.
+// It is false where the time of day has a say.
+func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode) (key [sha256.Size]byte, ok bool) {
+	if j.set.Timed() {
+		return key, false
+	}
+	program := identify("/proc/self/exe")
+	if program == (identity{}) {
+		return key, false
+	}
+	in.Now = time.Time{}
+	host := *j.host
+	host.FS = nil
+	facts := struct {
+		Program identity
+		Set     *policy.Set
+		Inputs  policy.Inputs
+		Mode    sandbox.Mode
+		OS      string
+		Home    string
+		User    string
+		UID     int
+		Env     map[string]string
+	}{program, j.set, in, mode, host.OS, host.Home, host.User, host.UID, host.Env}
+	return sha256.Sum256(pack(make([]byte, 0, 16<<10), reflect.ValueOf(facts))), true
+}
+
+// plan gives the profile of a run, with its digest and with what it was compiled
+// into if an earlier run found that out. In the other case keep has to be told
+// what this run found.
+func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox.Compiled), err error) {
+	in := j.inputs()
+	key, ok := j.memoKey(in, mode)
+	if ok {
+		if m := recallMemo(state, key); m != nil {
+			return m, nil, nil
+		}
+	}
+	at := time.Now()
+	p, err := j.set.Profile(j.host, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	m = &memo{Key: key, Profile: *p, Sum: p.Hash()}
+	files, isSnapshot := j.host.FS.(*snapshot)
+	if !ok || !isSnapshot {
+		return m, nil, nil
+	}
+	return m, func(c *sandbox.Compiled) {
+		m.Compiled, m.Seen = *c, files.seen(at)
+		if err := m.remember(state); err != nil && j.verbose {
+			say("the plan is not kept for another time: %s", quote(err.Error()))
+		}
+	}, nil
+}
+
+func memoFile(state string, key [sha256.Size]byte) string {
+	return filepath.Join(state, "memo", hex.EncodeToString(key[:16]))
+}
+
+// recallMemo finds the memo with a key, if there is one and it still counts.
+func recallMemo(state string, key [sha256.Size]byte) *memo {
+	fd, err := unix.Open(memoFile(state, key), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid() || st.Size > 8<<20 {
+		return nil
+	}
+	data := make([]byte, st.Size)
+	if n, err := unix.Pread(fd, data, 0); err != nil || n != len(data) {
+		return nil
+	}
+	body := len(data) - crc32.Size
+	if body < 0 || binary.LittleEndian.Uint32(data[body:]) != checksum(data[:body]) {
+		return nil
+	}
+	m, u := new(memo), newUnpacker(data[:body])
+	u.value(reflect.ValueOf(m).Elem())
+	if u.err != nil || u.data != "" || m.Key != key {
+		return nil
+	}
+	for i := range m.Seen {
+		if !m.Seen[i].holds() {
+			return nil
+		}
+	}
+	return m
+}
+
+// remember keeps the memo for the launches to come.
+func (m *memo) remember(state string) error {
+	for i := range m.Seen {
+		// What is only known by its identity cannot be looked up again.
+		if s := &m.Seen[i]; s.How == byOpen && s.There == present && !s.Settled {
+			return nil
+		}
+	}
+	name := memoFile(state, m.Key)
+	dir := filepath.Dir(name)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := forgetOldest(dir); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new")
+	if err != nil {
+		return err
+	}
+	body := pack(nil, reflect.ValueOf(m).Elem())
+	_, err = f.Write(binary.LittleEndian.AppendUint32(body, checksum(body)))
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// checksum tells a file that a crash cut short. It is no defence: whoever can
+// write the state directory can write approvals.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// forgetOldest makes room for one memo more.
+func forgetOldest(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < maxMemos {
+		return err
+	}
+	age := func(e fs.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	oldest := slices.MinFunc(entries, func(a, b fs.DirEntry) int { return age(a).Compare(age(b)) })
+	return os.Remove(filepath.Join(dir, oldest.Name()))
+}
+
+// seen lists what was looked up since the time at, in order of name. What was
+// only opened is looked at now: a change since then was one after at.
+func (s *snapshot) seen(at time.Time) []seen {
+	list := make([]seen, 0, len(s.files)+len(s.dirs))
+	for name, f := range s.files {
+		list = append(list, f.seen(name, byLstat))
+	}
+	for name, f := range s.targets {
+		list = append(list, f.seen(name, byStat))
+	}
+	for name, target := range s.links {
+		list = append(list, seen{Name: name, How: byReadLink, Target: target})
+	}
+	for name, d := range s.dirs {
+		if d.read {
+			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: d.id.settledAt(at), There: failed}
+			if d.err == nil {
+				o.There, o.Target = present, digestOf(d.entries)
+			}
+			list = append(list, o)
+		}
+	}
+	for name := range s.opened {
+		o := seen{Name: name, How: byOpen, There: failed, ID: identify("/" + name)}
+		if o.ID != (identity{}) {
+			o.There, o.Settled = present, o.ID.settledAt(at)
+		}
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b seen) int {
+		if a.Name != b.Name {
+			return bytes.Compare([]byte(a.Name), []byte(b.Name))
+		}
+		return int(a.How) - int(b.How)
+	})
+	return list
+}
+
+func (f *found) seen(name string, how how) seen {
+	s := seen{Name: name, How: how, There: outcomeOf(f.err)}
+	if f.err == nil {
+		s.Mode = uint32(f.info.Mode())
+	}
+	return s
+}
+
+func outcomeOf(err error) outcome {
+	switch {
+	case err == nil:
+		return present
+	case errors.Is(err, fs.ErrNotExist):
+		return absent
+	}
+	return failed
+}
+
+// digestOf names what a directory holds.
+func digestOf(entries []fs.DirEntry) string {
+	var b []byte
+	for _, e := range entries {
+		b = strconv.AppendUint(append(append(b, e.Name()...), 0), uint64(e.Type()), 16)
+		b = append(b, 0)
+	}
+	sum := sha256.Sum256(b)
+	return string(sum[:16])
+}
+
+// holds looks once more and says whether the answer is the same.
+func (s *seen) holds() bool {
+	name := "/" + s.Name
+	var st unix.Stat_t
+	switch s.How {
+	case byLstat, byStat:
+		flags := 0
+		if s.How == byLstat {
+			flags = unix.AT_SYMLINK_NOFOLLOW
+		}
+		err := unix.Fstatat(unix.AT_FDCWD, name, &st, flags)
+		return outcomeOf(err) == s.There && (err != nil || uint32(fileMode(st.Mode)) == s.Mode)
+	case byReadLink:
+		target, err := os.Readlink(name)
+		return err == nil && target == s.Target
+	case byReadDir:
+		if s.Settled && identify(name) == s.ID {
+			return true
+		}
+		entries, err := os.ReadDir(name)
+		return (err != nil) == (s.There == failed) && (err != nil || digestOf(entries) == s.Target)
+	default: // byOpen
+		return identify(name) == s.ID
+	}
+}
+
+// fileMode is the kernel's mode in the words of io/fs.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	case unix.S_IFBLK:
+		m |= fs.ModeDevice
+	case unix.S_IFCHR:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	}
+	for _, bit := range [...]struct {
+		kernel uint32
+		mode   fs.FileMode
+	}{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}} {
+		if mode&bit.kernel != 0 {
+			m |= bit.mode
+		}
+	}
+	return m
+}

@@ -1,0 +1,231 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"skillrun/cmd/skillrun"
+	"skillrun/sandbox/sandboxtest"
+)
+
+// launches is a place in which runs share a state directory.
+type launches struct {
+	t    *testing.T
+	dir  string
+	env  []string
+	args []string
+}
+
+func newLaunches(t *testing.T, args ...string) *launches {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	return &launches{t, dir, env, append([]string{"--namespaces", "off"}, args...)}
+}
+
+func (l *launches) root() string { return filepath.Dir(l.dir) }
+
+func (l *launches) write(name, text string) {
+	l.t.Helper()
+	if err := os.WriteFile(filepath.Join(l.root(), name), []byte(text), 0o644); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// sh runs a shell command and gives what it printed, and its report without
+// what differs from run to run.
+func (l *launches) sh(command string) (out string, report map[string]any) {
+	l.t.Helper()
+	file := filepath.Join(l.root(), "report.json")
+	cmd := exec.Command(program(l.t), append(append([]string{"--report", file}, l.args...), "--", "sh", "-c", command)...)
+	cmd.Dir, cmd.Env = l.dir, l.env
+	b, err := cmd.Output()
+	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+		l.t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, name := range []string{"run_id", "denials"} {
+		delete(report, name)
+	}
+	return string(b), report
+}
+
+// memos names what is kept, with what would change if it were kept anew.
+func (l *launches) memos() string {
+	l.t.Helper()
+	out, err := exec.Command("sh", "-c", "cd '"+l.root()+"/state/skillrun/memo' 2>/dev/null && stat -c '%n %i' *").Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// The second launch takes what the first worked out, and nothing else is
+// different.
+func TestMemo(t *testing.T) {
+	l := newLaunches(t)
+	l.sh("true") // makes the state directory, which is a change
+	_, first := l.sh("true")
+	kept := l.memos()
+	if strings.Count(kept, "\n") != 1 {
+		t.Fatalf("kept: %q", kept)
+	}
+	_, second := l.sh("true")
+	if again := l.memos(); again != kept {
+		t.Errorf("the second launch worked it out again: %q, %q", kept, again)
+	}
+	a, _ := json.Marshal(first)
+	b, _ := json.Marshal(second)
+	if !bytes.Equal(a, b) {
+		t.Errorf("first  %s\nsecond %s", a, b)
+	}
+}
+
+// What the plan was made from may change between two launches: each change
+// must tell.
+func TestMemoChanges(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(l *launches)
+		change func(l *launches)
+		sh     string
+		// first and then are what the command prints before and after.
+		first, then string
+	}{
+		{
+			"secret appears", func(l *launches) { l.write("w/data", "data\n") },
+			func(l *launches) { l.write("w/.env", "secret\n") },
+			"cat data .env 2>/dev/null", "data\n", "data\n",
+		},
+		{
+			"file becomes link", func(l *launches) { l.write("home/target", "kept\n"); l.write("w/x", "x\n") },
+			func(l *launches) {
+				os.Remove(filepath.Join(l.dir, "x"))
+				os.Symlink("../home/target", filepath.Join(l.dir, "x"))
+			},
+			"cat x 2>/dev/null", "x\n", "",
+		},
+		{
+			"variable", func(l *launches) { l.env = append(l.env, "LANG=C") },
+			func(l *launches) { l.env = append(l.env, "LANG=C.UTF-8") },
+			"echo $LANG", "C\n", "C.UTF-8\n",
+		},
+		{
+			"grant", func(l *launches) { l.write("home/file", "granted\n") },
+			func(l *launches) {
+				l.args = append(l.args, "--grant", "filesystem.read:"+filepath.Join(l.root(), "home/file"))
+			},
+			"cat ../home/file 2>/dev/null || :", "", "granted\n",
+		},
+		{
+			"manifest", func(l *launches) {
+				l.write("m.json", `{"permissions": [{"capability": "filesystem.read", "effect": "allow"}, {"capability": "shell.execute", "effect": "allow"}]}`)
+				l.args = append(l.args, "--manifest", filepath.Join(l.root(), "m.json"))
+				l.write("w/x", "x\n")
+			},
+			func(l *launches) {
+				l.write("m.json", `{"permissions": [{"capability": "filesystem.read", "effect": "deny"}, {"capability": "shell.execute", "effect": "allow"}]}`)
+			},
+			"cat x 2>/dev/null", "x\n", "",
+		},
+		{
+			"cut short", func(l *launches) {},
+			func(l *launches) {
+				files, _ := filepath.Glob(l.root() + "/state/skillrun/memo/*")
+				for _, f := range files {
+					if err := os.Truncate(f, 1000); err != nil {
+						l.t.Fatal(err)
+					}
+				}
+			},
+			"echo x", "x\n", "x\n",
+		},
+		{
+			"not a file", func(l *launches) {},
+			func(l *launches) {
+				files, _ := filepath.Glob(l.root() + "/state/skillrun/memo/*")
+				for _, f := range files {
+					if err := os.Rename(f, l.root()+"/elsewhere"); err != nil {
+						l.t.Fatal(err)
+					}
+					if err := os.Symlink(l.root()+"/elsewhere", f); err != nil {
+						l.t.Fatal(err)
+					}
+				}
+			},
+			"echo x", "x\n", "x\n",
+		},
+		{
+			"open to others", func(l *launches) {},
+			func(l *launches) {
+				files, _ := filepath.Glob(l.root() + "/state/skillrun/memo/*")
+				for _, f := range files {
+					if err := os.Chmod(f, 0o666); err != nil {
+						l.t.Fatal(err)
+					}
+				}
+			},
+			"echo x", "x\n", "x\n",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLaunches(t)
+			c.before(l)
+			l.sh("true")
+			out, _ := l.sh(c.sh)
+			if out != c.first {
+				t.Fatalf("before: %q", out)
+			}
+			kept := l.memos()
+			if kept == "" {
+				t.Fatal("nothing was kept, so that this shows nothing")
+			}
+			c.change(l)
+			if out, _ = l.sh(c.sh); out != c.then {
+				t.Errorf("after: %q, want %q", out, c.then)
+			}
+			if again := l.memos(); again == kept {
+				t.Error("the old plan was used")
+			}
+		})
+	}
+}
+
+// What is packed comes back, and no file makes the reader do worse than fail.
+func TestPack(t *testing.T) {
+	for _, want := range main.Packables() {
+		got, err := main.Unpack(main.Pack(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(main.Pack(want), main.Pack(got)) {
+			t.Errorf("%+v came back as %+v", want, got)
+		}
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	for _, p := range main.Packables() {
+		f.Add(main.Pack(p))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := main.Unpack(data)
+		if err != nil {
+			return
+		}
+		again, err := main.Unpack(main.Pack(p))
+		if err != nil || !bytes.Equal(main.Pack(again), main.Pack(p)) {
+			t.Fatalf("%+v came back as %+v, %v", p, again, err)
+		}
+	})
+}

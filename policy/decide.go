@@ -58,7 +58,7 @@ func (s *Set) Decide(r Request) Answer {
 		}
 		// A denied pattern decides, whichever entry would win.
 		for i, es := 0, l.of(c.Name); i < len(es); i++ {
-			if es[i].lapsed(r.Time) != "" {
+			if es[i].expired(r.Time) {
 				continue
 			}
 			if p := deniedCommand(&es[i], r.Command); p != nil {
@@ -193,10 +193,13 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 	return ""
 }
 
+// expired says whether an entry is over: it is as if it were not there.
+func (e *Entry) expired(t time.Time) bool { return !e.Expires.IsZero() && !t.Before(e.Expires) }
+
 // lapsed says why an entry does not apply at a time; "" if it does.
 func (e *Entry) lapsed(t time.Time) string {
 	switch {
-	case !e.Expires.IsZero() && !t.Before(e.Expires):
+	case e.expired(t):
 		return "the entry has expired"
 	case e.Constraints.Window.Pos != (Pos{}) && !e.Constraints.Window.Contains(t):
 		return "outside the entry's time window"

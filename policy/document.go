@@ -276,3 +276,11 @@ func (e *Entry) json() entryJSON {
 func clockText(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
+
+// UniqueKeys reads JSON strictly: what is not UTF-8, has a key twice or is
+// nested too deeply is an [*Error]. encoding/json would take the last of two
+// keys, other readers the first.
+func UniqueKeys(file string, data []byte) error {
+	_, err := parseJSON(file, data)
+	return err
+}

@@ -160,24 +160,29 @@ func (r *right) allows(argument, value string) bool {
 	return false
 }
 
-// demands reports the constraints that hold at an agent's hook and for the
-// typed command, but that no kernel sees.
+// demands reports the constraints that are about single uses, which no kernel
+// sees. Where every use was decided before the command was started, it is for
+// that command that they hold, and a line of the receipt says so.
 func (r *right) demands(p *profiles.Profile) {
 	c := &r.entry.Constraints
 	demand := func(name, format string, args ...any) {
 		p.Demands = append(p.Demands, profiles.Demand{Name: name, Detail: r.capability.Name + ": " + fmt.Sprintf(format, args...), Origin: r.origin()})
 	}
-	for _, d := range c.DeniedCommands {
-		demand("constraint.denied_command_patterns", "commands of child processes are not matched against %q", d.Text)
+	kind := "constraint."
+	if r.set.decided {
+		kind = "hook."
 	}
-	// A specifier such as Bash(git:*) speaks of the agent's tool, which the
-	// hook checks; for the kernel it is a line of the receipt.
+	for _, d := range c.DeniedCommands {
+		demand(kind+"denied_command_patterns", "commands of child processes are not matched against %q", d.Text)
+	}
+	// A specifier such as Bash(git:*) speaks of the command that is typed,
+	// which is held to it; for the kernel it is a line of the receipt.
 	for _, a := range c.AllowedCommands {
-		demand("hook.allowed_commands", "%q is for whoever types the command: a run does not hold to it", a.Value)
+		demand("hook.allowed_commands", "%q is for the command that is typed: what it starts is not held to it", a.Value)
 	}
 	for _, a := range c.Arguments {
 		if a.Name != "names" && a.Name != "modes" {
-			demand("constraint.arguments", "argument %q is not visible to the kernel", a.Name)
+			demand(kind+"arguments", "argument %q is not visible to the kernel", a.Name)
 		}
 	}
 	switch {
@@ -185,7 +190,7 @@ func (r *right) demands(p *profiles.Profile) {
 	case networked(r.capability):
 		demand("hook.rate_limit", "connections to each host are counted within one run")
 	default:
-		demand("constraint.rate_limit", "at most %d uses", c.Rate.Max)
+		demand(kind+"rate_limit", "at most %d uses", c.Rate.Max)
 	}
 	if (c.Rate.MaxBytes > 0 || c.Rate.MaxConnections > 0) && !networked(r.capability) {
 		demand("constraint.rate_limit", "bytes and connections are counted on the network only")

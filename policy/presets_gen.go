@@ -25,7 +25,19 @@ var presets = [...]Preset{
 			},
 			{
 				Clause: "hook.allowed_commands",
-				Reason: "a specifier such as Bash(git:*) is for an agent's hook; the kernel sees programs, not command lines",
+				Reason: "a specifier such as Bash(git:*) holds the command that is typed; the kernel sees programs, not command lines",
+			},
+			{
+				Clause: "hook.denied_command_patterns",
+				Reason: "in an agent's session the command was matched before it was started",
+			},
+			{
+				Clause: "hook.arguments",
+				Reason: "in an agent's session arguments were compared when the call was decided",
+			},
+			{
+				Clause: "hook.rate_limit",
+				Reason: "in an agent's session calls are counted when they are decided",
 			},
 			{
 				Clause: "limit.memory",
@@ -103,7 +115,19 @@ var presets = [...]Preset{
 			},
 			{
 				Clause: "hook.allowed_commands",
-				Reason: "a specifier such as Bash(git:*) is for an agent's hook; the kernel sees programs, not command lines",
+				Reason: "a specifier such as Bash(git:*) holds the command that is typed; the kernel sees programs, not command lines",
+			},
+			{
+				Clause: "hook.denied_command_patterns",
+				Reason: "in an agent's session the command was matched before it was started",
+			},
+			{
+				Clause: "hook.arguments",
+				Reason: "in an agent's session arguments were compared when the call was decided",
+			},
+			{
+				Clause: "hook.rate_limit",
+				Reason: "in an agent's session calls are counted when they are decided",
 			},
 			{
 				Clause: "proc.cmdline",

@@ -27,6 +27,7 @@ type Set struct {
 	floors   layer
 	grants   layer
 	preset   *Preset
+	decided  bool // see Decided
 	vars     []Variable
 	chains   []Text
 }
@@ -158,6 +159,8 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		b.WriteString(": nothing in particular")
 	case cons.Scoped:
 		b.WriteString(": " + strings.Join(scope, ", "))
+	case len(cons.AllowedCommands) > 0:
+		b.WriteString(": " + strings.Join(values(cons.AllowedCommands), ", ") + " (what that starts is not held to it)")
 	case networked(c) && len(s.Hosts) > hostsShown:
 		fmt.Fprintf(&b, ": %s and %d more, which its files name", strings.Join(s.Hosts[:hostsShown], ", "), len(s.Hosts)-hostsShown)
 	case networked(c) && len(s.Hosts) > 0:

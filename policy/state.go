@@ -170,7 +170,7 @@ func (s *State) choose(entries []Entry, c *Capability, r *Request) (*candidate, 
 	var winners []candidate // one for each source, in order of appearance
 	for i := range entries {
 		e := &entries[i]
-		if !names(e.Capability, c.Name) || !e.Expires.IsZero() && !r.Time.Before(e.Expires) {
+		if !names(e.Capability, c.Name) || e.expired(r.Time) {
 			continue
 		}
 		untrusted := s.untrusted(e.Source)
@@ -308,4 +308,13 @@ func (a *Answer) Grant(r *Request, now time.Time) (g Entry, ok bool) {
 		}
 	}
 	return g, len(g.Constraints.Scope) > 0
+}
+
+// Decided gives the Set for a command that was decided about, in all that it
+// needs, before it is started: constraints on single uses (patterns, arguments,
+// rates) were held then.
+func (s *Set) Decided() *Set {
+	t := *s
+	t.decided = true
+	return &t
 }

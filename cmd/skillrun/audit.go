@@ -26,6 +26,7 @@ func auditCommand() *cli.Command {
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more"},
 			}, Action: auditTail},
 			{Name: "verify", Usage: "check the chain and name the first broken record", Action: auditVerify},
+			{Name: "explain", Usage: "why a run, or a call of an agent's tool, was allowed or not", UsageText: "skillrun audit explain RUN", Action: auditExplain},
 			{Name: "sessions", Usage: "the agent sessions that the log tells of", Action: auditSessions},
 		},
 	}
@@ -101,6 +102,24 @@ func auditVerify(c *cli.Context) error {
 		return errors.New("the audit log is damaged; the first broken record is named above")
 	}
 	fmt.Println("whole: " + strconv.FormatUint(report.Records, 10) + " records")
+	return nil
+}
+
+func auditExplain(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return usage(errors.New("audit explain: name one run"))
+	}
+	dir, err := auditDir()
+	if err != nil {
+		return err
+	}
+	x, err := audit.Explain(dir, c.Args().First())
+	if err != nil {
+		return err
+	}
+	for _, line := range x.Why() {
+		fmt.Println(line)
+	}
 	return nil
 }
 

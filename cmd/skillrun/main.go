@@ -93,7 +93,7 @@ func newApp(command []string, dashes bool) *cli.App {
 		},
 		Commands: []*cli.Command{
 			runCommand(in), explainCommand(in), profileCommand(in), doctorCommand(), auditCommand(), versionCommand(), completionCommand(),
-			lintCommand(), schemaCommand(), skillsCommand(), grantsCommand(),
+			lintCommand(), schemaCommand(), skillsCommand(), grantsCommand(), decideCommand(),
 		},
 	}
 	for _, c := range app.Commands {

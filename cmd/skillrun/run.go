@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -63,6 +64,11 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	}
 	if !j.set.Declared && (j.skill != nil || j.verbose) {
 		say("%s", j.undeclared())
+	}
+	if why, grant := j.set.Typed(in.command, time.Now()); grant != "" {
+		return nil, withHint{errors.New(why), "--grant " + grant + " runs any command, with the skill's other rights"}
+	} else if why != "" {
+		return nil, errors.New(why)
 	}
 	if err := j.consent(); err != nil {
 		return nil, err

@@ -107,8 +107,12 @@ func (s *Session) compose(c *call, parents []string) (*Run, error) {
 	if len(st.Task) > 0 {
 		in.Ceilings = append(in.Ceilings, document("scope of the task", st.Task))
 	}
-	run.Set, _, err = policy.Compose(in)
-	return run, err
+	set, _, err := policy.Compose(in)
+	if err != nil {
+		return nil, err
+	}
+	run.Set = set.Decided()
+	return run, nil
 }
 
 // accepted are the keys of the entries that the user said yes to, and the grants

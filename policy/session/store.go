@@ -142,6 +142,30 @@ func Open(ctx context.Context, set Settings, id string) (*Session, error) {
 	return s, nil
 }
 
+// WorkspaceOf gives the workspace of a session without opening it: the settings
+// of the later events depend on it. Without the session the error is
+// fs.ErrNotExist.
+func WorkspaceOf(dir, id string) (string, error) {
+	fail := func(err error) (string, error) { return "", fmt.Errorf("session %q: %w", clip(id, 64), err) }
+	if err := checkID(id); err != nil {
+		return fail(err)
+	}
+	path := filepath.Join(dir, "sessions")
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return fail(fs.ErrNotExist)
+	}
+	d, err := private.OpenDir(path)
+	if err != nil {
+		return fail(err)
+	}
+	s := &Session{dir: d, file: base(id) + ".json"}
+	defer d.Close()
+	if err := s.load(id); err != nil {
+		return "", err
+	}
+	return s.state.Workspace, nil
+}
+
 // base is the name of a session's files without suffix. It fits any ID.
 func base(id string) string {
 	sum := sha256.Sum256([]byte(id))

@@ -1,0 +1,66 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Typed says why a command that the user typed is not what the skill declared:
+// a denied pattern matches it, or the declared commands, such as Bash(git:*),
+// have it not; "" if there is no such reason. Only the typed command is held to
+// that, not what it starts. Where grant is not "", granting it lifts the reason.
+func (s *Set) Typed(argv []string, now time.Time) (why, grant string) {
+	line := strings.Join(argv, " ")
+	for _, l := range s.layers() {
+		for i, es := 0, l.of("shell.execute"); i < len(es); i++ {
+			if p := deniedCommand(&es[i], line); p != nil && !es[i].expired(now) {
+				return fmt.Sprintf("the command matches the pattern %q, which %s denies", p.Text, es[i].source()), ""
+			}
+		}
+	}
+	for i, es := 0, s.grants.of("shell.execute"); i < len(es); i++ {
+		if es[i].lapsed(now) == "" {
+			return "", ""
+		}
+	}
+	for _, l := range s.layers() {
+		if why := l.typed(argv, now); why != "" {
+			return why, "shell.execute"
+		}
+	}
+	return "", ""
+}
+
+// typed says why no entry of a layer that names commands names this one.
+func (l *layer) typed(argv []string, now time.Time) string {
+	why := ""
+	for i, es := 0, l.of("shell.execute"); i < len(es); i++ {
+		e := &es[i]
+		switch {
+		case e.Effect == Deny || e.lapsed(now) != "":
+		case len(e.Constraints.AllowedCommands) == 0:
+			return ""
+		default:
+			for _, t := range e.Constraints.AllowedCommands {
+				if begins(argv, strings.Fields(t.Value)) {
+					return ""
+				}
+			}
+			why = fmt.Sprintf("the command is none of those that %s declares: %s", e.source(), Escape(strings.Join(values(e.Constraints.AllowedCommands), ", ")))
+		}
+	}
+	return why
+}
+
+func begins(argv, words []string) bool {
+	if len(argv) < len(words) {
+		return false
+	}
+	for i := range words {
+		if argv[i] != words[i] {
+			return false
+		}
+	}
+	return len(words) > 0
+}

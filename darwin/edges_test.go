@@ -29,6 +29,13 @@ func TestEdges(t *testing.T) {
 			"@create /data/sK/KEY": "deny", "@create /data/Sk/key/x": "deny", "@create /data/\u017fk/key": "deny", "@create /data/s\u212a/key": "deny", "@create /data/skin": "allow",
 			"@create /data/Sk": "deny", "@create /data/SK": "deny", "@unlink /data/Sk": "deny", "@create /DATA/Sk/key": "deny",
 		}},
+		{"a character for several letters", profiles.Denial{Path: d, Match: "*.tfstate-ssh-office-ssssssss", Access: profiles.Write | profiles.Create}, nil, map[string]string{
+			"@create /data/x.tfstate-ssh-office-ssssssss": "deny", "@create /data/x.TF\ufb06ate-\u00dfh-o\ufb03ce-\u1e9e\u00df\u00df\u00df": "deny", "@create /data/x.tf\ufb05ate-s\u017fh-of\ufb01ce-s\u00dfsssss": "deny",
+			"@create /data/x.tfstate-sh-office-ssssssss": "allow", "@create /data/x.tfstate-ssh-o\ufb01ce-ssssssss": "allow",
+		}},
+		{"the same in a path", profiles.Denial{Path: d + "/.github/workflows", Access: profiles.Write | profiles.Create}, nil, map[string]string{
+			"@create /data/.github/work\ufb02ows": "deny", "@create /data/.gIthub/WORK\ufb02OWS/x.yml": "deny", "@create /data/.github/workfows": "allow",
+		}},
 		{"an absent name where case counts", profiles.Denial{Path: d + "/Sk/key", Access: all}, func(f *darwin.Facts) { f.CaseSensitive = true }, map[string]string{
 			"@create /data/sK/KEY": "allow", "@create /data/Sk/key/x": "deny", "@create /data/Sk": "deny",
 		}},

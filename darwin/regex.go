@@ -39,40 +39,118 @@ func quote(s string) string {
 	return b.String()
 }
 
-// fold writes text that stands for itself in any ASCII case.
+// fold writes text that stands for itself in any case.
 func fold(s string) string { return foldGlob(s, false) }
 
-// glob writes components with "*" and "?" in any ASCII case.
+// glob writes components with "*" and "?" in any case.
 func glob(s string) string { return foldGlob(s, true) }
 
 func foldGlob(s string, wild bool) string {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
+	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case wild && c == '*':
 			b.WriteString("[^/]*")
 		case wild && c == '?':
 			b.WriteString("[^/]")
-		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
-			b.WriteString(letter(c | 0x20))
+		case isLetter(c):
+			n := cluster(s[i:])
+			b.WriteString(letters(strings.ToLower(s[i : i+n])))
+			i += n
+			continue
 		default:
 			b.WriteString(quote(s[i : i+1]))
 		}
+		i++
 	}
 	return b.String()
 }
 
-// letter writes a lower-case letter in any case. Two letters beyond ASCII fold
-// to s and k, on a volume of macOS as well.
-func letter(c byte) string {
-	both := "[" + string(c) + string(c-0x20) + "]"
-	switch c {
-	case 's':
-		return "(" + both + "|\u017f)"
-	case 'k':
-		return "(" + both + "|\u212a)"
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// folds are the characters beyond ASCII that an APFS volume which folds case
+// takes for ASCII letters (full case folding, Unicode's CaseFolding.txt).
+var folds = [...]struct{ letters, character string }{
+	{"s", "\u017f"}, {"k", "\u212a"}, {"ss", "\u00df"}, {"ss", "\u1e9e"}, {"ff", "\ufb00"}, {"fi", "\ufb01"},
+	{"fl", "\ufb02"}, {"ffi", "\ufb03"}, {"ffl", "\ufb04"}, {"st", "\ufb05"}, {"st", "\ufb06"},
+}
+
+// cluster is how many letters at the beginning of s hang together: each pair
+// of neighbours is within the letters of one character.
+func cluster(s string) int {
+	n := 1
+	for n < len(s) && isLetter(s[n]) {
+		pair := strings.ToLower(s[n-1 : n+1])
+		joined := false
+		for _, f := range folds {
+			joined = joined || strings.Contains(f.letters, pair)
+		}
+		if !joined {
+			break
+		}
+		n++
 	}
-	return both
+	return n
+}
+
+// longest bounds the letters that are spelled in every mixture.
+const longest = 6
+
+// letters writes lower-case letters that hang together in any case; too many
+// of them as any number of such.
+func letters(s string) string {
+	if len(s) <= longest {
+		return oneOf(spelled(s))
+	}
+	var all []string
+	for c := byte('a'); c <= 'z'; c++ {
+		if strings.IndexByte(s, c) >= 0 {
+			all = append(all, letter(c))
+		}
+	}
+	for _, f := range folds {
+		if strings.Contains(s, f.letters) {
+			all = append(all, f.character)
+		}
+	}
+	return oneOf(all) + "+"
+}
+
+// spelled gives regular expressions for the spellings of lower-case letters.
+func spelled(s string) []string {
+	if s == "" {
+		return []string{""}
+	}
+	var all []string
+	for _, rest := range spelled(s[1:]) {
+		all = append(all, letter(s[0])+rest)
+	}
+	for _, f := range folds {
+		if after, ok := strings.CutPrefix(s, f.letters); ok && len(f.letters) > 1 {
+			for _, rest := range spelled(after) {
+				all = append(all, f.character+rest)
+			}
+		}
+	}
+	return all
+}
+
+// letter writes a lower-case letter in any case.
+func letter(c byte) string {
+	all := []string{"[" + string(c) + string(c-0x20) + "]"}
+	for _, f := range folds {
+		if f.letters == string(c) {
+			all = append(all, f.character)
+		}
+	}
+	return oneOf(all)
+}
+
+func oneOf(all []string) string {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return "(" + strings.Join(all, "|") + ")"
 }
 
 // ascii says whether s has only ASCII bytes. A volume of macOS takes several

@@ -52,4 +52,6 @@ var toolRows = []toolRow{
 	{Exec: []string{"."}, Marker: "bin", Name: "nix-profile", Places: []string{"~/.nix-profile", "~/.local/state/nix/profile"}, Reason: "programs that nix installed for this user, a link into its store"},
 	{Exec: []string{"bin"}, Marker: "bin", Name: "user-bin", Places: []string{"~/.local"}, Reason: "programs that this user installed"},
 	{Exec: []string{"."}, Marker: ".", Name: "user-bin", Places: []string{"~/bin"}, Reason: "programs that this user wrote or installed"},
+	{Marker: "C", Name: "dyld", OS: "darwin", Places: []string{"$TMPDIR/.."}, Read: []string{"C/com.apple.dyld", "T/com.apple.dyld"}, Reason: "the dynamic loader's notes on programs"},
+	{Marker: "C", Name: "xcrun", OS: "darwin", Places: []string{"$TMPDIR/.."}, Read: []string{"T/xcrun_db", "C/clang", "C/org.llvm.clang*"}, Reason: "which tool is behind a stub in /usr/bin, clang's modules"},
 }

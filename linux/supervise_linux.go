@@ -85,6 +85,8 @@ type Supervisor struct {
 	decider  *decider
 	denied   map[fileID]bool
 	tasks    tasks
+	recent   recent
+	ownCwd   bool // the resolving thread has a working directory of its own
 	perform  *performers
 	kept     kept
 	copies   sockets
@@ -236,6 +238,7 @@ func (s *Supervisor) serve(started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
 	defer close(s.done)
 	blockSignals()
+	s.ownCwd = unix.Unshare(unix.CLONE_FS) == nil // Docker refuses it
 	// A root launcher must not look through directories that the command,
 	// without capabilities, could not enter.
 	if err := dropCapabilities(s.config.Capabilities); err != nil {

@@ -68,6 +68,8 @@ func (r *request) permit(rule func(place) ruling) bool {
 	return true
 }
 
+var emptyPath byte // and its NUL
+
 func (r *request) end(err error) { r.fail(errno(err)) }
 
 func (r *request) editable(pl place) ruling { return r.s.decider.edit(pl, profiles.Write) }
@@ -82,6 +84,10 @@ func serveChmod(r *request) {
 	}
 	if r.a.kind == symlink {
 		r.fail(unix.EOPNOTSUPP)
+		return
+	}
+	if r.a.caller {
+		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return
 	}
 	r.end(unix.Fchmodat(unix.AT_FDCWD, fdPath(r.a.fd), r.mode, 0))
@@ -155,7 +161,12 @@ func (r *request) setTimes() {
 		r.end(unix.UtimesNanoAt(r.a.parent, r.a.place.name, r.times[:], unix.AT_SYMLINK_NOFOLLOW))
 		return
 	}
-	r.end(unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(r.a.fd), r.times[:], 0))
+	// Kernels before 5.8 do not know the empty path.
+	_, _, e := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(r.a.fd), uintptr(unsafe.Pointer(&emptyPath)), uintptr(unsafe.Pointer(&r.times)), unix.AT_EMPTY_PATH, 0, 0)
+	if e == unix.EINVAL {
+		e = errno(unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(r.a.fd), r.times[:], 0))
+	}
+	r.fail(e)
 }
 
 // Limits of include/uapi/linux/limits.h.

@@ -34,7 +34,15 @@ func serveOpen(r *request) {
 }
 
 func followsOpen(flags int) follow {
-	return followIf(flags&unix.O_NOFOLLOW == 0 && flags&createFlags != createFlags)
+	switch {
+	case flags&unix.O_PATH != 0:
+		return followIf(flags&unix.O_NOFOLLOW == 0)
+	case flags&createFlags == createFlags:
+		return unseen // nothing may be there, a link either
+	case flags&unix.O_NOFOLLOW != 0:
+		return keepOpen
+	}
+	return followOpen
 }
 
 func (r *request) open() {
@@ -47,6 +55,14 @@ func (r *request) open() {
 	how := r.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC) | unix.O_CLOEXEC | unix.O_NOCTTY
 	if r.flags&unix.O_TMPFILE == unix.O_TMPFILE {
 		r.openTemporary(how)
+		return
+	}
+	if o.place.name != "" && r.flags&createFlags == createFlags {
+		if r.flags&unix.O_DIRECTORY != 0 {
+			r.fail(unix.EINVAL)
+			return
+		}
+		r.openNew(how)
 		return
 	}
 	if o.kind == absent {
@@ -91,11 +107,47 @@ func (r *request) open() {
 		r.fail(e)
 		return
 	}
+	if o.fd < 0 {
+		r.openRegular(how)
+		return
+	}
 	// A FIFO may make the performing thread wait for its other end; others
 	// serve meanwhile.
 	r.perform(func(r *request) unix.Errno {
 		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
 		r.fd = fd
+		return errno(err)
+	})
+}
+
+// openRegular opens the file that was looked at, by its name. If another has
+// taken its place everything starts again; opening it changed nothing, since
+// truncation comes afterwards.
+func (r *request) openRegular(how int) {
+	r.perform(func(r *request) unix.Errno {
+		if how&unix.O_TRUNC != 0 && how&unix.O_ACCMODE != unix.O_WRONLY && how&unix.O_ACCMODE != unix.O_RDWR {
+			return r.openAppeared(how) // ftruncate would want a right that the caller does not ask for
+		}
+		fd, err := unix.Openat(r.a.parent, r.a.place.name, how&^unix.O_TRUNC|unix.O_NOFOLLOW, 0)
+		if err == nil {
+			var st unix.Stat_t
+			if err = unix.Fstat(fd, &st); err == nil && (st.Dev != r.a.st.Dev || st.Ino != r.a.st.Ino) {
+				unix.Close(fd)
+				return r.openAppeared(how)
+			}
+			if err == nil && how&unix.O_TRUNC != 0 {
+				err = unix.Ftruncate(fd, 0)
+			}
+			if err != nil {
+				unix.Close(fd)
+				return errno(err)
+			}
+			r.fd = fd
+			return 0
+		}
+		if err == unix.ENOENT || err == unix.ELOOP || err == unix.ENXIO {
+			return r.openAppeared(how)
+		}
 		return errno(err)
 	})
 }
@@ -152,6 +204,10 @@ func (r *request) openPath() {
 // ruled on is gone, and everything starts again.
 func (r *request) openNew(how int) {
 	if rule := r.s.decider.create(r.a.place); !rule.ok() {
+		if e := r.a.look(); e != 0 || r.a.kind != absent {
+			r.fail(unix.EEXIST)
+			return
+		}
 		r.refuse(rule)
 		return
 	}
@@ -164,6 +220,7 @@ func (r *request) openNew(how int) {
 		r.fd = fd
 		if err == nil {
 			r.s.decider.ledger.add(r.a.place, fileID{})
+			r.s.recent.add(fd, r.a.place)
 		}
 		return errno(err)
 	})
@@ -264,8 +321,8 @@ func (r *request) terminal() unix.Errno {
 
 // target resolves the path of a call that acts on a name, and answers those
 // that end in "/", "." or "..", which have no name, with what the kernel says.
-func (r *request) target(o *object, dir, path int8, nameless unix.Errno) bool {
-	if e := r.path(o, dir, path, neverFollow); e != 0 {
+func (r *request) target(o *object, dir, path int8, f follow, nameless unix.Errno) bool {
+	if e := r.path(o, dir, path, f); e != 0 {
 		r.fail(e)
 		return false
 	}
@@ -276,26 +333,29 @@ func (r *request) target(o *object, dir, path int8, nameless unix.Errno) bool {
 	return true
 }
 
-// fresh answers for a call that makes the name r.a: EEXIST comes before any
-// refusal, as in the kernel, since mkdir -p and others go by it.
+// fresh answers for a call that makes the name o, which is unseen: the kernel
+// says by itself if something is there. But EEXIST comes before any refusal,
+// since mkdir -p and others go by it.
 func (r *request) fresh(o *object, dirOnly bool) bool {
-	switch {
+	rule := r.s.decider.create(o.place)
+	if rule.ok() && (dirOnly || !o.slash) {
+		return true
+	}
+	switch e := o.look(); {
+	case e != 0:
+		r.fail(e)
 	case o.kind != absent:
 		r.fail(unix.EEXIST)
 	case o.slash && !dirOnly:
 		r.fail(unix.ENOENT)
 	default:
-		if rule := r.s.decider.create(o.place); !rule.ok() {
-			r.refuse(rule)
-			return false
-		}
-		return true
+		r.refuse(rule)
 	}
 	return false
 }
 
 func serveMkdir(r *request) {
-	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, true) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, true) {
 		return
 	}
 	r.mode = r.newMode(0o1777)
@@ -322,7 +382,7 @@ func serveMknod(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, false) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, false) {
 		return
 	}
 	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
@@ -350,7 +410,7 @@ func serveSymlink(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unix.EEXIST) || !r.fresh(&r.a, false) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, false) {
 		return
 	}
 	r.text = text
@@ -366,29 +426,50 @@ func serveUnlink(r *request) {
 		return
 	}
 	o := &r.a
-	if e := r.path(o, r.call.dir, r.call.path, neverFollow); e != 0 {
+	rmdir := r.flags&unix.AT_REMOVEDIR != 0
+	f := unseen
+	if rmdir {
+		f = neverFollow // the ledger must know which
+	}
+	if e := r.path(o, r.call.dir, r.call.path, f); e != 0 {
 		r.fail(e)
 		return
 	}
-	rmdir := r.flags&unix.AT_REMOVEDIR != 0
-	switch {
-	case o.parent < 0 && rmdir:
-		r.fail(unix.EINVAL) // ".", and for ".." and "/" as good an error as theirs
-	case o.parent < 0:
-		r.fail(unix.EISDIR)
-	case o.kind == absent:
-		r.fail(unix.ENOENT)
-	case rmdir && o.kind != directory:
-		r.fail(unix.ENOTDIR)
-	case !rmdir && o.kind == directory:
-		r.fail(unix.EISDIR)
-	case o.slash && !rmdir:
-		r.fail(unix.ENOTDIR)
-	default:
-		if rule := r.s.decider.remove(o.place); !rule.ok() {
-			r.refuse(rule)
+	if o.parent < 0 {
+		e := unix.EISDIR
+		if rmdir {
+			e = unix.EINVAL // ".", and for ".." and "/" as good an error as theirs
+		}
+		r.fail(e)
+		return
+	}
+	rule := r.s.decider.remove(o.place)
+	if f == unseen && (!rule.ok() || o.slash) {
+		if e := o.look(); e != 0 {
+			r.fail(e)
 			return
 		}
+		f = neverFollow
+	}
+	switch {
+	case f == unseen: // the kernel has the same errors
+	case o.kind == absent:
+		r.fail(unix.ENOENT)
+		return
+	case rmdir && o.kind != directory:
+		r.fail(unix.ENOTDIR)
+		return
+	case !rmdir && o.kind == directory:
+		r.fail(unix.EISDIR)
+		return
+	case o.slash && !rmdir:
+		r.fail(unix.ENOTDIR)
+		return
+	}
+	switch {
+	case !rule.ok():
+		r.refuse(rule)
+	default:
 		r.perform(func(r *request) unix.Errno {
 			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
 			if err == nil {
@@ -406,7 +487,7 @@ func serveRename(r *request) {
 		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unix.EBUSY) || !r.target(&r.b, r.call.dir2, r.call.path2, unix.EBUSY) {
+	if !r.target(&r.a, r.call.dir, r.call.path, neverFollow, unix.EBUSY) || !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow, unix.EBUSY) {
 		return
 	}
 	a, b := &r.a, &r.b
@@ -434,6 +515,10 @@ func serveRename(r *request) {
 	}
 	replaces := b.kind != absent && !exchange && !r.s.decider.made(b.place)
 	if replaces && b.kind != directory && !r.s.decider.judge(b.place, profiles.Delete).Allowed {
+		if e := b.pin(); e != 0 {
+			r.fail(e)
+			return
+		}
 		r.s.kept.keep(b)
 	}
 	flags := uint(r.flags)
@@ -442,6 +527,7 @@ func serveRename(r *request) {
 	}
 	r.perform(func(r *request) unix.Errno {
 		a, b := &r.a, &r.b
+		r.s.recent.clear()
 		err := unix.Renameat2(a.parent, a.last(), b.parent, b.last(), flags)
 		if err == unix.EINVAL && flags != uint(r.flags) && r.flags == 0 {
 			// The file system lacks NOREPLACE. The name could only have come
@@ -493,7 +579,7 @@ func serveLink(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if !r.target(&r.b, r.call.dir2, r.call.path2, unix.EEXIST) {
+	if !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow, unix.EEXIST) {
 		return
 	}
 	a, b := &r.a, &r.b
@@ -583,6 +669,9 @@ type Replaced struct {
 }
 
 func (k *kept) keep(o *object) {
+	if o.fd < 0 {
+		return
+	}
 	fd, e := dup(o.fd)
 	if e != 0 {
 		return

@@ -16,9 +16,11 @@ type object struct {
 	parent int   // directory that holds the name, -1 if there is none
 	place  place // where the name stands; only place.path for "/", "." and ".."
 	slash  bool  // a slash follows the name: it must be a directory
-	fd     int   // the object, -1 if absent
+	fd     int   // the object, -1 if absent or not pinned
 	st     unix.Stat_t
 	kind   kind
+	// caller says that fd is the caller's own open file, fetched from it.
+	caller bool
 	// anonymous says that no path leads to it: a pipe, a socket, a memfd,
 	// reached through a descriptor that the caller has.
 	anonymous bool
@@ -68,7 +70,8 @@ func kindOf(mode uint32) kind {
 	return special
 }
 
-// follow says what to do with a symbolic link at the end of a path.
+// follow says what to do at the end of a path: whether a symbolic link there
+// is followed, and how closely the name is looked at.
 type follow uint8
 
 const (
@@ -76,9 +79,24 @@ const (
 	// it all the same.
 	keepLink follow = iota
 	followLink
-	// neverFollow is for calls about a name.
+	// keepOpen and followOpen are the same for opens, which pin all but
+	// regular files.
+	keepOpen
+	followOpen
+	// neverFollow is for calls about a name. It is looked at and not pinned.
 	neverFollow
+	// unseen is for those that the kernel answers well enough: the name is not
+	// looked at, and its kind is unknown.
+	unseen
 )
+
+func (f follow) follows() bool { return f == followLink || f == followOpen }
+func (f follow) names() bool   { return f == neverFollow || f == unseen }
+
+// pins says whether what is found is to be held by a descriptor.
+func (f follow) pins(k kind) bool {
+	return f == keepLink || f == followLink || !f.names() && k != regular
+}
 
 func followIf(yes bool) follow {
 	if yes {
@@ -107,6 +125,10 @@ func (r *request) base(dirfd int) (int, unix.Errno) {
 		if dirfd < 0 {
 			return -1, unix.EBADF
 		}
+		// A third of the price of looking through /proc.
+		if fd, e := r.fetch(dirfd); e == 0 || e == unix.EBADF {
+			return fd, e
+		}
 		name = "fd/" + strconv.Itoa(dirfd)
 	}
 	fd, err := unix.Openat(r.task.dir, name, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -133,20 +155,35 @@ func errno(err error) unix.Errno {
 
 // descriptor makes an object of the caller's descriptor dirfd itself.
 func (r *request) descriptor(o *object, dirfd int) unix.Errno {
-	fd, e := r.base(dirfd)
+	fd, e := -1, unix.EBADF
+	if dirfd >= 0 {
+		fd, e = r.fetch(dirfd)
+	}
+	fetched := e == 0
+	if e != 0 && (e != unix.EBADF || dirfd == unix.AT_FDCWD) {
+		fd, e = r.base(dirfd)
+	}
 	if e != 0 {
 		return e
 	}
-	return r.fromDescriptor(o, fd)
+	e = r.fromDescriptor(o, fd)
+	o.caller = fetched
+	return e
 }
 
-// fromDescriptor fills o from an O_PATH descriptor, which it takes over.
+// fromDescriptor fills o from a descriptor, which it takes over.
 func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	*o = object{parent: -1, fd: fd, opened: true}
 	if err := unix.Fstat(fd, &o.st); err != nil {
 		return errno(err)
 	}
 	o.kind = kindOf(o.st.Mode)
+	if o.kind == regular {
+		if pl, ok := r.s.recent.find(fd, &o.st); ok {
+			o.place = pl
+			return 0
+		}
+	}
 	p, e := r.s.pathOf(fd)
 	if e != 0 {
 		return e
@@ -199,6 +236,19 @@ func (s *Supervisor) pathOf(fd int) (string, unix.Errno) {
 		return "", unix.ENAMETOOLONG
 	}
 	return string(buf[:n]), 0
+}
+
+// directoryOf gives the path of an open directory. Asking the kernel for our
+// working directory costs a third of a look into /proc.
+func (s *Supervisor) directoryOf(fd int) (string, unix.Errno) {
+	if s.ownCwd && unix.Fchdir(fd) == nil {
+		var buf [unix.PathMax]byte
+		if n, err := unix.Getcwd(buf[:]); err == nil && n > 1 {
+			// What lies in the run's mount namespace alone is marked.
+			return strings.TrimPrefix(string(buf[:n-1]), "(unreachable)"), 0
+		}
+	}
+	return s.pathOf(fd) // not to be entered, deleted, or too deep
 }
 
 const openDir = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
@@ -311,11 +361,11 @@ func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
 		if name == "" {
 			return r.fromDescriptor(o, cur)
 		}
-		if e := r.find(o, cur, name, slash); e != 0 {
+		if e := r.find(o, cur, name, slash, f); e != 0 {
 			o.close()
 			return e
 		}
-		if o.kind != symlink || f == neverFollow || f == keepLink && !slash {
+		if o.kind != symlink || f.names() || !f.follows() && !slash {
 			return 0
 		}
 		if links++; links > mostLinks {
@@ -357,7 +407,7 @@ func (r *request) restart(cur int, target string) (int, unix.Errno) {
 }
 
 // find fills o with name in the directory cur, which it takes over.
-func (r *request) find(o *object, cur int, name string, slash bool) unix.Errno {
+func (r *request) find(o *object, cur int, name string, slash bool, f follow) unix.Errno {
 	*o = object{parent: cur, fd: -1, slash: slash, opened: true}
 	if err := unix.Fstat(cur, &o.st); err != nil {
 		return errno(err)
@@ -365,7 +415,7 @@ func (r *request) find(o *object, cur int, name string, slash bool) unix.Errno {
 	if o.st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return unix.ENOTDIR
 	}
-	dir, e := r.s.pathOf(cur)
+	dir, e := r.s.directoryOf(cur)
 	if e != 0 {
 		return e
 	}
@@ -373,7 +423,41 @@ func (r *request) find(o *object, cur int, name string, slash bool) unix.Errno {
 		dir = ""
 	}
 	o.place = place{dir: fileID{o.st.Dev, o.st.Ino}, path: dir + "/" + name, name: name}
-	fd, err := unix.Openat(cur, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	switch f {
+	case unseen:
+		if len(name) > nameMax {
+			return unix.ENAMETOOLONG
+		}
+		return 0
+	case keepLink, followLink:
+		return o.pin()
+	}
+	if e := o.look(); e != 0 || o.kind == absent || !f.pins(o.kind) {
+		return e
+	}
+	return o.pin()
+}
+
+// nameMax is the longest name that any file system has.
+const nameMax = 255
+
+// look finds out what stands at the name, if anything does.
+func (o *object) look() unix.Errno {
+	o.kind = absent
+	err := unix.Fstatat(o.parent, o.place.name, &o.st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil {
+		o.kind = kindOf(o.st.Mode)
+	}
+	if err == unix.ENOENT {
+		return 0
+	}
+	return errno(err)
+}
+
+// pin holds what stands at the name, if anything does.
+func (o *object) pin() unix.Errno {
+	o.kind = absent
+	fd, err := unix.Openat(o.parent, o.place.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
 		return 0
 	}

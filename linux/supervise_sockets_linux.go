@@ -123,7 +123,7 @@ func (r *request) socket(fd int) unix.Errno {
 	}
 	e = unix.EACCES
 	if k.getfd {
-		r.a.fd, e = r.fetch(fd)
+		r.a.fd, e = r.fetchAny(fd)
 	} else {
 		k.mu.Lock()
 		if c, ok := k.copies[ino]; ok {
@@ -153,19 +153,37 @@ func (r *request) socketInode(fd int) (uint64, unix.Errno) {
 	return ino, 0
 }
 
-// fetch copies a descriptor of the caller's.
+// fetch copies a descriptor of the calling thread's. It fails with ENOSYS
+// where threads cannot be told from their process (before 6.9) or nothing can
+// be fetched.
 func (r *request) fetch(fd int) (int, unix.Errno) {
-	pidfd, err := unix.PidfdOpen(r.tid, unix.O_EXCL) // PIDFD_THREAD, 6.9
+	if !r.s.copies.getfd {
+		return -1, unix.ENOSYS
+	}
+	if r.task.pidfd < 0 {
+		pidfd, err := unix.PidfdOpen(r.tid, unix.O_EXCL) // PIDFD_THREAD
+		if err != nil {
+			return -1, unix.ENOSYS
+		}
+		r.task.pidfd = pidfd
+	}
+	n, err := unix.PidfdGetfd(r.task.pidfd, fd, 0)
+	return n, errno(err)
+}
+
+// fetchAny does so before 6.9, too, from the process: its threads share its
+// descriptors unless they took pains not to.
+func (r *request) fetchAny(fd int) (int, unix.Errno) {
+	if n, e := r.fetch(fd); e != unix.ENOSYS {
+		return n, e
+	}
+	pid, ok := number(r.task.dir, "status", "\nTgid:\t", 10)
+	if !ok {
+		return -1, unix.ESRCH
+	}
+	pidfd, err := unix.PidfdOpen(int(pid), 0)
 	if err != nil {
-		// Before 6.9 only a process can be opened; its threads share its
-		// descriptors unless they took pains not to.
-		pid, ok := number(r.task.dir, "status", "\nTgid:\t", 10)
-		if !ok {
-			return -1, unix.ESRCH
-		}
-		if pidfd, err = unix.PidfdOpen(int(pid), 0); err != nil {
-			return -1, errno(err)
-		}
+		return -1, errno(err)
 	}
 	defer unix.Close(pidfd)
 	n, err := unix.PidfdGetfd(pidfd, fd, 0)

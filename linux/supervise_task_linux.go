@@ -14,6 +14,7 @@ type task struct {
 	tid   int
 	dir   int   // /proc/TID, O_PATH; it stays that thread's, and dies with it
 	umask int   // -1: not known
+	pidfd int   // of the thread, -1: not opened
 	used  int64 // when, in nanoseconds
 }
 
@@ -67,13 +68,16 @@ func (ts *tasks) get(s *Supervisor, tid int) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &task{tid: tid, dir: fd, umask: -1, used: now}
+	t := &task{tid: tid, dir: fd, umask: -1, pidfd: -1, used: now}
 	ts.known[tid] = t
 	return t, nil
 }
 
 func (ts *tasks) drop(t *task) {
 	unix.Close(t.dir)
+	if t.pidfd >= 0 {
+		unix.Close(t.pidfd)
+	}
 	delete(ts.known, t.tid)
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -76,7 +77,8 @@ type Refusal struct {
 // Supervisor serves one run's notified calls until the run has ended.
 type Supervisor struct {
 	listener int
-	stop     int // eventfd that ends the service
+	wake     int // eventfd: the resolving thread is to look up
+	ending   atomic.Bool
 	root     int // the run's root directory, O_PATH
 	proc     int // /proc, as the launcher sees it
 	self     int // /proc/self/fd
@@ -124,7 +126,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 		root = "/proc/self/fd/" + strconv.Itoa(c.Root)
 	}
 	s.root = open(root, unix.O_PATH|unix.O_DIRECTORY)
-	if s.stop, _ = unix.Eventfd(0, unix.EFD_CLOEXEC); s.stop < 0 && err == nil {
+	if s.wake, _ = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); s.wake < 0 && err == nil {
 		err = errors.New("cannot make an eventfd for the supervisor")
 	}
 	if err == nil {
@@ -152,7 +154,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 }
 
 func (s *Supervisor) release() {
-	for _, fd := range []int{s.listener, s.stop, s.root, s.proc, s.self} {
+	for _, fd := range []int{s.listener, s.wake, s.root, s.proc, s.self} {
 		if fd > 0 {
 			unix.Close(fd)
 		}
@@ -185,7 +187,8 @@ func (s *Supervisor) Wait() error {
 // atomic saves replaced is let go.
 func (s *Supervisor) Close() error {
 	s.closing.Do(func() {
-		unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		s.ending.Store(true)
+		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 		<-s.done
 		s.perform.close()
 		s.kept.release()
@@ -246,7 +249,7 @@ func (s *Supervisor) serve(started chan<- error) {
 		return
 	}
 	started <- nil
-	fds := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}, {Fd: int32(s.stop), Events: unix.POLLIN}}
+	fds := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}, {Fd: int32(s.wake), Events: unix.POLLIN}}
 	for {
 		if _, err := unix.Poll(fds, -1); err != nil {
 			if err == unix.EINTR {
@@ -255,14 +258,23 @@ func (s *Supervisor) serve(started chan<- error) {
 			s.err = fmt.Errorf("cannot wait for notifications: %w", err)
 			return
 		}
-		if fds[1].Revents != 0 || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
+		if s.ending.Load() || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
 			return
+		}
+		if fds[1].Revents != 0 {
+			var count [8]byte
+			unix.Read(s.wake, count[:])
+			s.perform.collect()
+		}
+		if fds[0].Revents == 0 {
+			continue
 		}
 		var n notification // must be zero, or RECV fails with EINVAL
 		if e := listen(s.listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); e != 0 {
 			// The caller died or was interrupted before we looked.
 			continue
 		}
+		s.perform.collect()
 		s.dispatch(&n)
 	}
 }
@@ -301,6 +313,7 @@ type request struct {
 	text  string // link target, attribute name
 	value []byte // attribute value
 	times [2]unix.Timespec
+	how   int   // flags to open with
 	fd    int   // to be injected
 	val   int64 // result where it is no descriptor
 	act   func(*request) unix.Errno

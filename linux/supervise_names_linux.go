@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -124,32 +125,17 @@ func (r *request) open() {
 // taken its place everything starts again; opening it changed nothing, since
 // truncation comes afterwards.
 func (r *request) openRegular(how int) {
-	r.perform(func(r *request) unix.Errno {
-		if how&unix.O_TRUNC != 0 && how&unix.O_ACCMODE != unix.O_WRONLY && how&unix.O_ACCMODE != unix.O_RDWR {
-			return r.openAppeared(how) // ftruncate would want a right that the caller does not ask for
-		}
-		fd, err := unix.Openat(r.a.parent, r.a.place.name, how&^unix.O_TRUNC|unix.O_NOFOLLOW, 0)
-		if err == nil {
-			var st unix.Stat_t
-			if err = unix.Fstat(fd, &st); err == nil && (st.Dev != r.a.st.Dev || st.Ino != r.a.st.Ino) {
-				unix.Close(fd)
-				return r.openAppeared(how)
-			}
-			if err == nil && how&unix.O_TRUNC != 0 {
-				err = unix.Ftruncate(fd, 0)
-			}
-			if err != nil {
-				unix.Close(fd)
-				return errno(err)
-			}
-			r.fd = fd
-			return 0
-		}
-		if err == unix.ENOENT || err == unix.ELOOP || err == unix.ENXIO {
-			return r.openAppeared(how)
-		}
-		return errno(err)
-	})
+	r.how = how
+	slow := func(r *request) unix.Errno { return r.openAppeared(r.how) }
+	if how&unix.O_TRUNC != 0 && how&unix.O_ACCMODE != unix.O_WRONLY && how&unix.O_ACCMODE != unix.O_RDWR {
+		r.perform(slow) // ftruncate would want a right that the caller does not ask for
+		return
+	}
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr, q.form, q.expected, q.truncate = unix.SYS_OPENAT, formExisting, r.a.id(), r.how&unix.O_TRUNC != 0
+		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.how&^unix.O_TRUNC | unix.O_NOFOLLOW)}
+		q.odd = [3]syscall.Errno{unix.ENOENT, unix.ELOOP, unix.ENXIO}
+	}, slow)
 }
 
 // deniedFile explains the refusal of another name of a denied file.
@@ -211,19 +197,36 @@ func (r *request) openNew(how int) {
 		r.refuse(rule)
 		return
 	}
-	r.mode = r.newMode(0o7777)
-	r.perform(func(r *request) unix.Errno {
-		fd, err := unix.Openat(r.a.parent, r.a.place.name, how|createFlags, r.mode)
-		if err == unix.EEXIST && r.flags&unix.O_EXCL == 0 {
-			return r.openAppeared(how)
+	r.mode, r.how = r.newMode(0o7777), how
+	r.performQuickly(quickNew, slowNew)
+}
+
+func quickNew(r *request, q *quick) {
+	q.nr, q.form = unix.SYS_OPENAT, formNew
+	q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.how | createFlags), uintptr(r.mode)}
+	if r.flags&unix.O_EXCL == 0 {
+		q.odd[0] = unix.EEXIST
+	}
+	q.book = func(r *request, q *quick) {
+		r.s.decider.ledger.add(r.a.place, fileID{})
+		if q.sx.Mask&unix.STATX_BTIME != 0 {
+			id, birth := identity(&q.sx)
+			r.s.recent.note(id, birth, r.a.place)
 		}
-		r.fd = fd
-		if err == nil {
-			r.s.decider.ledger.add(r.a.place, fileID{})
-			r.s.recent.add(fd, r.a.place)
-		}
-		return errno(err)
-	})
+	}
+}
+
+func slowNew(r *request) unix.Errno {
+	fd, err := unix.Openat(r.a.parent, r.a.place.name, r.how|createFlags, r.mode)
+	if err == unix.EEXIST && r.flags&unix.O_EXCL == 0 {
+		return r.openAppeared(r.how)
+	}
+	r.fd = fd
+	if err == nil {
+		r.s.decider.ledger.add(r.a.place, fileID{})
+		r.s.recent.add(fd, r.a.place)
+	}
+	return errno(err)
 }
 
 // openAppeared opens a file that came into being between look and act. It
@@ -359,7 +362,15 @@ func serveMkdir(r *request) {
 		return
 	}
 	r.mode = r.newMode(0o1777)
-	r.perform(func(r *request) unix.Errno {
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr, q.form = unix.SYS_MKDIRAT, formMkdir
+		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.mode)}
+		q.book = func(r *request, q *quick) {
+			if kindOf(q.st.Mode) == directory {
+				r.s.decider.ledger.add(r.a.place, fileID{q.st.Dev, q.st.Ino})
+			}
+		}
+	}, func(r *request) unix.Errno {
 		if err := unix.Mkdirat(r.a.parent, r.a.place.name, r.mode); err != nil {
 			return errno(err)
 		}
@@ -470,7 +481,11 @@ func serveUnlink(r *request) {
 	case !rule.ok():
 		r.refuse(rule)
 	default:
-		r.perform(func(r *request) unix.Errno {
+		r.performQuickly(func(r *request, q *quick) {
+			q.nr = unix.SYS_UNLINKAT
+			q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.flags)}
+			q.book = func(r *request, _ *quick) { r.s.decider.ledger.remove(r.a.place, r.a.dirID()) }
+		}, func(r *request) unix.Errno {
 			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
 			if err == nil {
 				r.s.decider.ledger.remove(r.a.place, r.a.dirID())
@@ -525,34 +540,50 @@ func serveRename(r *request) {
 	if b.kind == absent {
 		flags |= unix.RENAME_NOREPLACE // what was ruled on is an absent name
 	}
-	r.perform(func(r *request) unix.Errno {
-		a, b := &r.a, &r.b
-		r.s.recent.clear()
-		err := unix.Renameat2(a.parent, a.last(), b.parent, b.last(), flags)
-		if err == unix.EINVAL && flags != uint(r.flags) && r.flags == 0 {
-			// The file system lacks NOREPLACE. The name could only have come
-			// from the run itself or from outside since.
-			err = unix.Renameat(a.parent, a.last(), b.parent, b.last())
-		}
-		if err != nil {
-			return errno(err)
-		}
-		l := r.s.decider.ledger
-		if exchange || a.kind != directory && b.kind != absent && a.id() == b.id() {
-			// Both names stay the run's, or Delete is granted; of two names
-			// of one file the kernel leaves both.
-			return 0
-		}
-		made := l.made(a.place)
-		l.remove(a.place, fileID{})
-		if b.kind == absent && made || l.made(b.place) {
-			l.add(b.place, fileID{})
-		}
-		if b.kind == directory {
-			l.remove(place{}, b.id()) // replaced while empty
-		}
-		return 0
-	})
+	r.how = int(flags)
+	r.s.recent.clear()
+	if a.fd >= 0 || b.fd >= 0 {
+		r.perform(slowRename)
+		return
+	}
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr = unix.SYS_RENAMEAT2
+		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.last()), uintptr(r.b.parent), q.text(1, r.b.last()), uintptr(r.how)}
+		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
+		q.book = func(r *request, _ *quick) { r.renamed() }
+	}, slowRename)
+}
+
+func slowRename(r *request) unix.Errno {
+	a, b := &r.a, &r.b
+	err := unix.Renameat2(a.parent, a.last(), b.parent, b.last(), uint(r.how))
+	if (err == unix.EINVAL || err == unix.ENOSYS) && r.flags == 0 {
+		// The file system lacks NOREPLACE. The name could only have come
+		// from the run itself or from outside since.
+		err = unix.Renameat(a.parent, a.last(), b.parent, b.last())
+	}
+	if err == nil {
+		r.renamed()
+	}
+	return errno(err)
+}
+
+// renamed records that r.a has become r.b.
+func (r *request) renamed() {
+	a, b, l := &r.a, &r.b, r.s.decider.ledger
+	if r.flags&unix.RENAME_EXCHANGE != 0 || a.kind != directory && b.kind != absent && a.id() == b.id() {
+		// Both names stay the run's, or Delete is granted; of two names
+		// of one file the kernel leaves both.
+		return
+	}
+	made := l.made(a.place)
+	l.remove(a.place, fileID{})
+	if b.kind == absent && made || l.made(b.place) {
+		l.add(b.place, fileID{})
+	}
+	if b.kind == directory {
+		l.remove(place{}, b.id()) // replaced while empty
+	}
 }
 
 func serveLink(r *request) {

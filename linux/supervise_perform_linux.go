@@ -18,6 +18,7 @@ type performers struct {
 	s       *Supervisor
 	ruleset int
 	mu      sync.Mutex
+	quick   []*quick // the resolving thread's
 	idle    []*performer
 	queue   []*request // waits because all are busy
 	count   int
@@ -31,7 +32,7 @@ const performersMost = 512
 // performer is one thread. The resolving thread leaves a request in next and
 // sets state; a futex wakes the thread if it has gone to sleep.
 type performer struct {
-	state   atomic.Uint32
+	state   uint32
 	next    *request
 	tid     int
 	cpu     int // the only processor it runs on, -1 for all
@@ -54,12 +55,12 @@ func newPerformers(s *Supervisor) (*performers, error) {
 		}
 		p.ruleset = fd
 	}
-	w, err := p.start()
+	q, err := p.startQuick()
 	if err != nil {
 		p.close()
 		return nil, err
 	}
-	p.idle = append(p.idle, w)
+	p.quick = append(p.quick, q)
 	return p, nil
 }
 
@@ -90,14 +91,20 @@ func (p *performers) hand(r *request) {
 			return
 		}
 	}
-	p.queue = append(p.queue, r)
+	some := p.count > 0
+	if some {
+		p.queue = append(p.queue, r)
+	}
 	p.mu.Unlock()
+	if !some {
+		r.fail(unix.EAGAIN) // no thread can be had, and none will come
+	}
 }
 
 func (w *performer) wake(r *request) {
 	w.next = r
 	w.follow()
-	if w.state.Swap(performerHasWork) == performerSleeps {
+	if atomic.SwapUint32(&w.state, performerHasWork) == performerSleeps {
 		futexWake(&w.state)
 	}
 }
@@ -127,9 +134,9 @@ func (p *performers) take(w *performer) *request {
 		p.queue = p.queue[1:]
 		return r
 	}
-	w.state.Store(performerIdle)
+	atomic.StoreUint32(&w.state, performerIdle)
 	if p.closed {
-		w.state.Store(performerEnds)
+		atomic.StoreUint32(&w.state, performerEnds)
 	}
 	p.idle = append(p.idle, w)
 	return nil
@@ -139,8 +146,11 @@ func (p *performers) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	for _, q := range p.quick {
+		q.start(jobEnd)
+	}
 	for _, w := range p.idle {
-		if w.state.Swap(performerEnds) == performerSleeps {
+		if atomic.SwapUint32(&w.state, performerEnds) == performerSleeps {
 			futexWake(&w.state)
 		}
 	}
@@ -156,14 +166,14 @@ func (p *performers) run(w *performer) {
 	w.tid = unix.Gettid()
 	w.started <- p.restrict()
 	for {
-		for i := 0; w.state.Load() == performerIdle; i++ {
-			if i >= performerSpins && w.state.CompareAndSwap(performerIdle, performerSleeps) {
-				for w.state.Load() == performerSleeps {
+		for atomic.LoadUint32(&w.state) == performerIdle {
+			if atomic.CompareAndSwapUint32(&w.state, performerIdle, performerSleeps) {
+				for atomic.LoadUint32(&w.state) == performerSleeps {
 					futexWait(&w.state, performerSleeps)
 				}
 			}
 		}
-		if w.state.Load() == performerEnds {
+		if atomic.LoadUint32(&w.state) == performerEnds {
 			return
 		}
 		r := w.next
@@ -174,9 +184,6 @@ func (p *performers) run(w *performer) {
 		}
 	}
 }
-
-// performerSpins is how often a thread looks for work before it sleeps.
-const performerSpins = 0
 
 // restrict gives the thread the command's rights. Its umask is zero, since the
 // caller's is applied to the modes; where the kernel refuses a thread a file
@@ -199,11 +206,11 @@ func (p *performers) restrict() error {
 	return nil
 }
 
-func futexWake(a *atomic.Uint32) {
+func futexWake(a *uint32) {
 	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a)), futexWakePrivate, 1, 0, 0, 0)
 }
 
-func futexWait(a *atomic.Uint32, is uint32) {
+func futexWait(a *uint32, is uint32) {
 	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a)), futexWaitPrivate, uintptr(is), 0, 0, 0)
 }
 

@@ -38,14 +38,21 @@ func bornAt(fd int) (id fileID, birth unix.StatxTimestamp, ok bool) {
 	if unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME|unix.STATX_INO, &sx) != nil || sx.Mask&unix.STATX_BTIME == 0 {
 		return id, birth, false
 	}
-	return fileID{unix.Mkdev(sx.Dev_major, sx.Dev_minor), sx.Ino}, sx.Btime, true
+	id, birth = identity(&sx)
+	return id, birth, true
+}
+
+func identity(sx *unix.Statx_t) (fileID, unix.StatxTimestamp) {
+	return fileID{unix.Mkdev(sx.Dev_major, sx.Dev_minor), sx.Ino}, sx.Btime
 }
 
 func (l *recent) add(fd int, pl place) {
-	id, birth, ok := bornAt(fd)
-	if !ok {
-		return
+	if id, birth, ok := bornAt(fd); ok {
+		l.note(id, birth, pl)
 	}
+}
+
+func (l *recent) note(id fileID, birth unix.StatxTimestamp, pl place) {
 	l.mu.Lock()
 	l.files[l.next] = recentFile{id, birth, pl, time.Now().Add(recentFresh)}
 	l.next = (l.next + 1) % len(l.files)

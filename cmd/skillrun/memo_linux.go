@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -156,8 +154,8 @@ func recallMemo(state string, key [sha256.Size]byte) *memo {
 	if n, err := unix.Pread(fd, data, 0); err != nil || n != len(data) {
 		return nil
 	}
-	body := len(data) - crc32.Size
-	if body < 0 || binary.LittleEndian.Uint32(data[body:]) != checksum(data[:body]) {
+	body := len(data) - sha256.Size
+	if body < 0 || checksum(data[:body]) != [sha256.Size]byte(data[body:]) {
 		return nil
 	}
 	m, u := new(memo), newUnpacker(data[:body])
@@ -194,7 +192,8 @@ func (m *memo) remember(state string) error {
 		return err
 	}
 	body := pack(nil, reflect.ValueOf(m).Elem())
-	_, err = f.Write(binary.LittleEndian.AppendUint32(body, checksum(body)))
+	sum := checksum(body)
+	_, err = f.Write(append(body, sum[:]...))
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
@@ -207,7 +206,7 @@ func (m *memo) remember(state string) error {
 
 // checksum tells a file that a crash cut short. It is no defence: whoever can
 // write the state directory can write approvals.
-func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+func checksum(b []byte) [sha256.Size]byte { return sha256.Sum256(b) }
 
 // forgetOldest makes room for one memo more.
 func forgetOldest(dir string) error {

@@ -18,6 +18,41 @@ type own struct {
 	lock *os.File
 }
 
+// A Room is a run's own directory on its way: making one takes as long as
+// finding out what the run may do, so that both are done at a time.
+type Room struct {
+	own  *own
+	err  error
+	made chan struct{}
+}
+
+// MakeRoom begins to make the own directory of a run.
+func MakeRoom() *Room { return makeRoom(tempRoots[:]) }
+
+func makeRoom(roots []string) *Room {
+	r := &Room{made: make(chan struct{})}
+	go func() {
+		defer close(r.made)
+		if r.own, r.err = newOwnBelow(roots); r.err == nil {
+			r.err = r.own.furnish()
+		}
+	}()
+	return r
+}
+
+// wait gives the directory when it is there.
+func (r *Room) wait() (*own, error) {
+	<-r.made
+	return r.own, r.err
+}
+
+// Remove takes the directory away, with all that the run left in it.
+func (r *Room) Remove() {
+	if <-r.made; r.own != nil {
+		r.own.remove()
+	}
+}
+
 func (o *own) home() string { return filepath.Join(o.dir, "home") }
 func (o *own) temp() string { return filepath.Join(o.dir, "tmp") }
 
@@ -34,11 +69,9 @@ func (o *own) masked() string { return filepath.Join(o.dir, "masked") }
 // set TMPDIR.
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// newOwn makes a run's own directory below a directory of the user's in one of
+// newOwnBelow makes a run's own directory below a directory of the user's in one of
 // the roots, short enough for unix socket names in it. What is to be in it
 // [own.furnish] makes.
-func newOwn() (*own, error) { return newOwnBelow(tempRoots[:]) }
-
 func newOwnBelow(roots []string) (*own, error) {
 	var errs []error
 	for _, root := range roots {

@@ -15,7 +15,7 @@ func TestOwnAmongOthers(t *testing.T) {
 		go func() {
 			defer all.Done()
 			for range 50 {
-				o, err := newOwn()
+				o, err := newOwnBelow(tempRoots[:])
 				if err == nil {
 					err = o.furnish()
 				}

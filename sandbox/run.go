@@ -37,6 +37,8 @@ type Spec struct {
 	// that was seen of Files unchanged; nil or zero if there is none. It is not
 	// used where anything else has changed.
 	Compiled *Compiled
+	// Room is where the run's own directory is; nil makes one.
+	Room *Room
 	// Path is the executable, Argv its arguments with the program's name
 	// first.
 	Path string

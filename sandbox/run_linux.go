@@ -38,20 +38,22 @@ func Run(spec *Spec) (Result, error) {
 }
 
 func run(spec *Spec, features linux.Features) (Result, error) {
-	own, err := newOwn()
+	room := spec.Room
+	if room == nil {
+		room = MakeRoom()
+		defer room.Remove()
+	}
+	own, err := room.wait()
 	if err != nil {
 		return Result{}, err
 	}
-	defer own.remove()
-	// Only its name matters to the plan, and making directories takes as long.
-	furnished := make(chan error)
+	var git error
+	configured := make(chan struct{})
 	go func() {
-		err := own.furnish()
-		if err == nil {
-			err = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace)
-		}
-		furnished <- err
+		defer close(configured)
+		git = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace)
 	}()
+	defer func() { <-configured }() // the room may go only then
 	place, firm := linux.CgroupPlace{}, false
 	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
 		if place, firm = linux.FindCgroup(); firm {
@@ -64,8 +66,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	defer door.close()
 	plan, facts, compiled := compile(spec, features, own, door.sockets())
-	if err := <-furnished; err != nil {
-		return Result{}, err
+	if <-configured; git != nil {
+		return Result{}, git
 	}
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}

@@ -37,12 +37,13 @@ const (
 )
 
 func (s *seatbelt) run(spec *Spec) (Result, error) {
-	own, err := newOwnBelow(s.roots)
-	if err != nil {
-		return Result{}, err
+	room := spec.Room
+	if room == nil {
+		room = makeRoom(s.roots)
+		defer room.Remove()
 	}
-	defer own.remove()
-	if err := own.furnish(); err != nil {
+	own, err := room.wait()
+	if err != nil {
 		return Result{}, err
 	}
 	if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {

@@ -55,6 +55,8 @@ func run(c *cli.Context, in *invocation) error {
 // attempt runs the command once. It gives what the user said for another run,
 // if there is to be one.
 func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err error) {
+	room := sandbox.MakeRoom()
+	defer room.Remove()
 	j, err := newJob(c, in.command, said)
 	if err != nil {
 		return nil, err
@@ -109,6 +111,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	result, err := sandbox.Run(&sandbox.Spec{
 		Profile:  &plan.Profile,
 		Compiled: &plan.Compiled,
+		Room:     room,
 		Path:     path,
 		Argv:     j.argv,
 		Dir:      j.cwd,

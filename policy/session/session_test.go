@@ -58,18 +58,6 @@ func (w *world) file(name, text string) string {
 	return path
 }
 
-// skill makes a skill; dir is relative to the world.
-func (w *world) skill(dir, permissions string) string {
-	w.t.Helper()
-	name := filepath.Base(dir)
-	w.file(dir+"/SKILL.md", "---\nname: "+name+"\ndescription: does x\n---\nRead the file.\n")
-	w.file(dir+"/scripts/run.sh", "#!/bin/sh\ncat in.txt\n")
-	if permissions != "" {
-		w.file(dir+"/skillguard-manifest.json", `{"skill_metadata":{"name":"`+name+`"},"permissions":[`+permissions+`]}`)
-	}
-	return filepath.Join(w.dir, dir)
-}
-
 // start gives the session, open until the test ends or it is closed.
 func (w *world) start() *session.Session {
 	w.t.Helper()

@@ -41,8 +41,9 @@ e2e: build ## the attack suite and ordinary programs, in every environment
 	@scripts/bootstrap all
 	@scripts/e2e
 
-eval: ## how well commands and scripts are read, on labels not used in writing
+eval: ## how well commands are read, on labels not used in writing; decisions against the oracle
 	$(GO) test -count=1 -run '^TestEval$$' ./policy/scan -eval heldout -v
+	$(GO) test -count=1 -run '^TestOracle$$' ./policy -cases 100000 -v
 
 check: ## what CI runs
 	@scripts/check

@@ -286,7 +286,7 @@ func covered(patterns []string, name string) bool {
 func deniedCommand(e *Entry, command string) *Pattern {
 	for i := range e.Constraints.DeniedCommands {
 		p := &e.Constraints.DeniedCommands[i]
-		if command != "" && (p.Regexp.MatchString(command) || p.Regexp.MatchString(strings.TrimRight(command, "\n"))) {
+		if command != "" && (p.Regexp.MatchString(command) || p.Regexp.MatchString(strings.TrimSuffix(command, "\n"))) {
 			return p
 		}
 	}

@@ -18,17 +18,17 @@ stdin, one JSON object a line:
 stdout, one object a line, flushed at the end: {"decision": EFFECT, "entry": "permissions[2]"|"task_scope[0]"|"granted_set[1]"|null}
   null: the level decided. A line that cannot be read gives {"decision": "deny", "entry": null, "error": TEXT}.
 
-Choices where the texts leave one (each is a question for the engine):
- 1 Deny first, whatever the priorities; an untrusted manifest must not outbid the workspace. Priority orders allow and confirm; a tie goes to confirm, then to the first.
+Choices where the texts leave one. "Mended": first read otherwise; docs/sessions.md and DESIGN settle it:
+ 1 Inside one source the priority decides, then the stricter. Between sources a deny wins, then the priority (an untrusted skill's counts as 0 at most), then the stricter, then the first. Mended, was: deny first whatever the priorities. A priority is "conflict-resolution" between one author's entries; that deny wins (DESIGN 3.1) is said of Profiles, where exceptions are fields.
  2 Nothing declared, or no constraint met (4.2 asks, 4.4 blocks): "undeclared" by the level of what is asked, confirm where absent, also for normal.
- 3 A denied command pattern that matches denies at once (4.5), whatever the entry's effect and other constraints. Other constraints unmet: the entry is not there.
+ 3 A denied command pattern that matches denies at once (4.5), whatever the entry's effect, priority and other constraints. Other constraints unmet: the entry is not there.
  4 A constraint that cannot be judged (unknown key, no path to compare, bad time or regex) is unmet for allow and confirm, met for deny.
  5 An allow by an untrusted manifest (source "skill:X", tier 3, 4 or none) on anything but a normal capability is a confirm: redact too, though 3.11 names only dangerous and system. Entries of other sources are the user's.
  6 Grants turn confirm, and deny by level, into allow; never a deny written in an entry. They also answer for what the task scope took away.
  7 A grant of a system capability counts only if granted_at >= initialized_at, or its source is user-config. A grant without effect is an allow; with another effect it is none.
  8 Empty task_scope: no narrowing. Otherwise the stricter of pool and task scope; no entry of the task scope that fits: the stricter of pool and "undeclared".
- 9 Missing workspace_only is true for source_code.read/write/delete, but not on a deny. It asks for a path in filesystem and source_code, and is vacuous where other capabilities name none.
-10 resource_scope [] is as absent; secrets.* without one is unmet, but a deny covers all. "*.a" covers names beneath a only. Paths go by whole components, cleaned; "~" is a name.
+ 9 Missing workspace_only is true for source_code.read/write/delete; filesystem.write/delete and source_code.execute are bound to the workspace unless they have a resource_scope (mended: "anywhere" would be the system's own files); neither on a deny. It asks for a path in filesystem, source_code and commit (mended: commit too, it lies in a repository), and is vacuous where other capabilities name none.
+10 resource_scope [] names nothing (mended, was: as absent. Zero values deny, DESIGN 3.8). secrets.* without one is unmet, but a deny covers all. "*.a" covers names beneath a only. Paths go by whole components, cleaned; "~" is a name.
 11 Time windows are in UTC, start included, end not, start > end goes over midnight (days are those of "now"); start == end is never. A rate limit counts uses in (now - S, now].
 12 An unknown capability is denied. Hook-only names without a level are system. Expired means expires_at <= now, for denials too.
 """
@@ -46,7 +46,6 @@ LEVELS = {
     "redact": "secrets.read"}
 LEVEL = {name: level for level, names in LEVELS.items() for name in names.split()}
 STRICT, DAYS = {"allow": 0, "confirm": 1, "deny": 2}, "mon tue wed thu fri sat sun".split()
-
 when = lambda text: datetime.fromisoformat(text[:-1])
 def clean(path, root):
     return posixpath.normpath(path if path.startswith(("/", "~")) else posixpath.join(root, path))
@@ -63,16 +62,16 @@ def met(key, value, req, state):
     """True, False, or None where it cannot be judged."""
     try:
         return judge(key, value, req, state)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, AssertionError):
         return None
 def judge(key, value, req, state):
     root, now = state["workspace_root"], state["now"]
-    if key in ("workspace_only", "resource_scope") and not value or key == "denied_command_patterns":
+    if key == "workspace_only" and not value or key == "denied_command_patterns":
         return True  # patterns are judged by violates
     if key == "workspace_only":
         if "path" in req:
             return beneath(clean(req["path"], root), clean(root, root))
-        return None if req["capability"].split(".")[0] in ("filesystem", "source_code") else True
+        return None if req["capability"].split(".")[0] in ("filesystem", "source_code", "commit") else True
     if key == "resource_scope":
         return any(in_scope(i, req, root) for i in value) if {"path", "host", "variable"} & req.keys() else None
     if key == "arguments":
@@ -81,8 +80,7 @@ def judge(key, value, req, state):
                    k in have and (have[k] in v if isinstance(v, list) else have[k] == v) for k, v in value.items())
     if key == "time_window" and not value.keys() - {"start", "end", "days"}:
         at, start, end = now[11:16], value.get("start", "00:00"), value.get("end", "24:00")
-        if not all(re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d|24:00", t) for t in (start, end)):
-            return None
+        assert all(re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d|24:00", t) for t in (start, end))
         inside = start <= at < end if start <= end else at >= start or at < end
         return inside and ("days" not in value or DAYS[when(now).weekday()] in value["days"])
     if key == "rate_limit" and value.keys() == {"max", "per_seconds"}:
@@ -100,6 +98,8 @@ def fits(entry, effect, req, state):
     if effect != "deny":
         if req["capability"] in ("source_code.read", "source_code.write", "source_code.delete"):
             have.setdefault("workspace_only", True)
+        if req["capability"] in ("filesystem.write", "filesystem.delete", "source_code.execute") and "resource_scope" not in have:
+            have["workspace_only"] = True
         if req["capability"].startswith("secrets.") and not have.get("resource_scope"):
             return False
     results = [met(key, value, req, state) for key, value in have.items()]
@@ -107,23 +107,22 @@ def fits(entry, effect, req, state):
 def live(entry, req, state):
     cap, want = entry["capability"], req["capability"]
     return cap in ("*", want, want.split(".")[0] + ".*") and (not entry.get("expires_at") or entry["expires_at"] > state["now"])
-
 def choose(entries, label, req, state, tiers):
-    """The strictest-first winner of one list: (effect, reference) or None."""
-    level, found = LEVEL[req["capability"]], []
+    """The winner of one list, (effect, reference) or None."""
+    level, winners = LEVEL[req["capability"]], {}
     for i, e in enumerate(entries):
         if not live(e, req, state):
             continue
         effect, source = e.get("effect") or ("allow" if level == "normal" else "confirm"), e.get("source", "")
-        if effect == "allow" and level != "normal" and source.startswith("skill:") and tiers.get(source[6:], 4) > 2:
-            effect = "confirm"
-        if violates(e, req):
-            effect = "deny"
-        elif not fits(e, effect, req, state):
+        untrusted, hit = source.startswith("skill:") and tiers.get(source[6:], 4) > 2, violates(e, req)
+        effect = "confirm" if untrusted and effect == "allow" and level != "normal" else effect
+        if not hit and not fits(e, effect, req, state):
             continue
-        found.append((effect == "deny", e.get("priority", 0), STRICT[effect], -i, effect))
-    return (max(found)[4], "%s[%d]" % (label, -max(found)[3])) if found else None
-
+        effect, priority = "deny" if hit else effect, e.get("priority", 0)
+        mine = (hit, priority, STRICT[effect], -i), (hit, effect == "deny", min(priority, 0) if untrusted else priority, STRICT[effect], -i), effect
+        winners[source] = max(mine, winners.get(source, mine))
+    best = max((w[1:] for w in winners.values()), default=None)
+    return best and (best[1], "%s[%d]" % (label, -best[0][4]))
 def decide(policy, req, state):
     level, tiers = LEVEL.get(req["capability"]), policy.get("tiers", {})
     if level is None:

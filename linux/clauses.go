@@ -71,14 +71,17 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseMetadata, profiles.None, "", "modes, owners and times of the user's files can be changed: Landlock does not see it, and no supervisor can listen here")
 	}
 
-	switch c.p.Network.Mode {
-	case profiles.NetHost:
+	switch {
+	case c.leads:
+		c.receiptLed(add)
+	case c.p.Network.Mode == profiles.NetHost:
 		add(profiles.ClauseNetwork, profiles.Kernel, "granted", "the host's network, unrestricted, as granted")
 		add(profiles.ClauseListen, profiles.Kernel, "granted", "")
-	case profiles.NetHosts:
+	case c.p.Network.Mode == profiles.NetHosts:
 		if c.plan.Namespaces&NSNet == 0 {
-			add(profiles.ClauseNetwork, profiles.None, "", "named hosts need a network namespace")
-			add(profiles.ClauseListen, profiles.None, "", "named hosts need a network namespace")
+			const note = "named hosts need a network namespace, or a supervisor that can listen here"
+			add(profiles.ClauseNetwork, profiles.None, "", note)
+			add(profiles.ClauseListen, profiles.None, "", note)
 			break
 		}
 		add(profiles.ClauseNetwork, profiles.Kernel, "network namespace, gate", "")
@@ -94,7 +97,7 @@ func (c *compiler) receipt() {
 			either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
 		}
 		if len(c.p.Network.Listen) > 0 {
-			add(profiles.ClauseListen, profiles.None, "", "listening needs the egress gate")
+			add(profiles.ClauseListen, profiles.None, "", "listening needs a supervisor that can listen here")
 		} else {
 			either(profiles.ClauseListen, f.Seccomp, "seccomp", noSeccomp)
 		}
@@ -162,7 +165,7 @@ func (c *compiler) receipt() {
 	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
 	either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
 	c.limits(add)
-	if c.plan.Namespaces&NSNet != 0 {
+	if c.p.Network.Mode == profiles.NetHosts && (c.leads || c.plan.Namespaces&NSNet != 0) {
 		add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")
 		for i := range c.p.Network.Hosts {
 			if c.p.Network.Hosts[i].ReadOnly {
@@ -236,6 +239,23 @@ func (c *compiler) limits(add func(name string, s profiles.Strength, mechanism, 
 		return
 	}
 	add(profiles.ClauseLimits, strength, strings.Join(mechanism, ", "), strings.Join(notes, "; "))
+}
+
+// receiptLed reports on the network of a run whose internet sockets are the
+// supervisor's.
+func (c *compiler) receiptLed(add func(name string, s profiles.Strength, mechanism, note string)) {
+	mechanism := "supervisor, gate"
+	if c.f.Landlock >= 4 {
+		mechanism += "; second Landlock layer for TCP"
+	}
+	add(profiles.ClauseNetwork, profiles.Supervised, mechanism, "")
+	for i := range c.p.Network.Listen {
+		if c.p.Network.Listen[i].Any {
+			add(profiles.ClauseListen, profiles.None, "", "beside named hosts, ports can be opened to others on loopback only")
+			return
+		}
+	}
+	add(profiles.ClauseListen, profiles.Supervised, "supervisor", "what the run serves to itself stands at an address on loopback that other programs here are not told")
 }
 
 func (c *compiler) workspace() string {

@@ -117,11 +117,14 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.plan = &Plan{}
 	if facts.Namespaces && f.Namespaces {
 		c.plan.Namespaces = AllNamespaces
-		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 {
+		// What others are to reach cannot stand in a namespace of the run's own.
+		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 && !(c.supervise && len(p.Network.Listen) > 0) {
 			c.plan.Namespaces |= NSNet
 			c.plan.Sockets = facts.Gate
 		}
 	}
+	c.leads = c.supervise && c.plan.Namespaces&NSNet == 0 &&
+		(p.Network.Mode == profiles.NetHosts || p.Network.Mode == profiles.NetNone && len(p.Network.Listen) > 0)
 	c.findPoints()
 	c.mask()
 	c.landlock()
@@ -147,7 +150,10 @@ type compiler struct {
 	facts     Facts
 	plan      *Plan
 	supervise bool
-	points    []point // sorted by path
+	// leads says that the run's internet sockets are the supervisor's, which
+	// leads them to the gate.
+	leads  bool
+	points []point // sorted by path
 	// granted and inner collect the rules of the first and second layer.
 	granted, inner map[string]uint64
 	// opens says that opens must be decided by the supervisor, since a denied
@@ -289,9 +295,14 @@ func (c *compiler) landlock() {
 	if c.f.Landlock >= 6 {
 		scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
 	}
-	var net uint64
-	if c.f.Landlock >= 4 && c.p.Network.Mode == profiles.NetNone {
-		net = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+	var net, mediatedNet uint64
+	if c.f.Landlock >= 4 {
+		switch {
+		case c.leads:
+			mediatedNet = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+		case c.p.Network.Mode == profiles.NetNone:
+			net = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+		}
 	}
 	first := Ruleset{HandledFS: handled, HandledNet: net, Rules: rules(c.granted, handled)}
 	if !c.supervise {
@@ -301,7 +312,7 @@ func (c *compiler) landlock() {
 	}
 	// The scopes belong to the second layer: the supervisor's performers are
 	// under the first and must answer for the command.
-	second := Ruleset{HandledFS: handled & mediated, Scoped: scoped}
+	second := Ruleset{HandledFS: handled & mediated, HandledNet: mediatedNet, Scoped: scoped}
 	if c.opens {
 		second.HandledFS = handled & (mediated | readFile | readDir | execute)
 		second.Rules = rules(c.inner, handled&(readFile|readDir|execute))
@@ -392,7 +403,7 @@ func (c *compiler) filter() {
 		return
 	}
 	var f FilterFeatures
-	if c.p.Network.Mode == profiles.NetNone && !c.tellsNetwork() {
+	if c.p.Network.Mode == profiles.NetNone && !c.tellsNetwork() && !c.leads {
 		f |= NoInternet
 	}
 	if !c.p.Process.Create {
@@ -406,6 +417,9 @@ func (c *compiler) filter() {
 		}
 		if c.f.Landlock < 6 {
 			f |= NotifyKill
+		}
+		if c.leads {
+			f |= NotifyInternet
 		}
 	default:
 		f |= NoUnix

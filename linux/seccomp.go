@@ -37,10 +37,15 @@ const (
 	// Observe notifies every open, openat2 too, and connect, for a supervisor
 	// that only looks and continues.
 	Observe
+	// NotifyInternet notifies, beside what NotifySockets does, the calls in
+	// which an internet socket meets an address: listen, getpeername, sendmsg,
+	// sendmmsg, recvmsg, recvmmsg, recvfrom with an address, and options of
+	// datagram sockets, for a run whose internet sockets the supervisor makes.
+	NotifyInternet
 
 	// ArgumentFeatures are held by refusals, NotifyFeatures by a supervisor.
 	ArgumentFeatures = NoInternet | NoUnix | NoFork
-	NotifyFeatures   = NotifyNames | NotifyMetadata | NotifySockets | NotifyOpens | NotifyKill | Observe
+	NotifyFeatures   = NotifyNames | NotifyMetadata | NotifySockets | NotifyOpens | NotifyKill | Observe | NotifyInternet
 	AllFeatures      = ArgumentFeatures | NotifyFeatures
 )
 
@@ -100,11 +105,11 @@ var (
 // programs says where in a blob the program for some features is.
 type programs struct {
 	calls     span
-	arguments [8]span  // by the features below NotifyNames
-	notify    [64]span // by the features from NotifyNames on; the first is empty
+	arguments [8]span   // by the features below NotifyNames
+	notify    [128]span // by the features from NotifyNames on; the first is empty
 }
 
 // span is a range of bytes.
-type span struct{ first, end uint16 }
+type span struct{ first, end uint32 }
 
 func (s span) in(blob string) string { return blob[s.first:s.end] }

@@ -95,6 +95,10 @@ func rawSocketOf(f uint64) []ArgCond {
 	return []ArgCond{{Arg: 0, Mask: low32, Value: f}, {Arg: 1, Mask: sockTypeMask, Value: sockRaw}}
 }
 
+func socketOption(name uint64) []ArgCond {
+	return []ArgCond{{Arg: 1, Mask: low32, Value: solSocket}, {Arg: 2, Mask: low32, Value: name}}
+}
+
 // Linux's numbers, the same on amd64 and arm64 (include/uapi). They stand here
 // because the table builds on every system.
 const (
@@ -110,7 +114,9 @@ const (
 	sockTypeMask                                  = 0xf
 	sockStream, sockDgram, sockRaw, sockSeqpacket = 1, 2, 3, 5
 
-	protoICMP, protoTCP, protoUDP, protoICMPv6, protoMPTCP = 1, 6, 17, 58, 262
+	protoICMP, protoTCP, protoUDP, protoIPv6, protoICMPv6, protoMPTCP = 1, 6, 17, 41, 58, 262
+
+	solSocket, soType, soReusePort, soProtocol, soDomain = 1, 3, 15, 38, 39
 
 	protoAudit = 9 // of netlink
 

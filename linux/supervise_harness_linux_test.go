@@ -371,7 +371,10 @@ func superviseSelf(text string) error {
 		if errno != 0 {
 			return fmt.Errorf("cannot install the filter: %w", errno)
 		}
-		if err := unix.Sendmsg(3, []byte{1}, unix.UnixRights(int(listener)), nil, 0); err != nil {
+		// From a thread that has no filter: this call may be notified.
+		sent := make(chan error)
+		go func() { sent <- unix.Sendmsg(3, []byte{1}, unix.UnixRights(int(listener)), nil, 0) }()
+		if err := <-sent; err != nil {
 			return err
 		}
 	}

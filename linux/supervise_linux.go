@@ -52,6 +52,9 @@ type Supervision struct {
 	// OwnNetwork says that the run has a network namespace of its own: no
 	// internet socket may then be made here, outside of it.
 	OwnNetwork bool
+	// Egress rules on the run's internet sockets; nil where that is not this
+	// Supervisor's.
+	Egress *Egress
 	// Umask is the launcher's.
 	Umask uint32
 	// Verdict is called for each refusal, from the Supervisor's threads, one
@@ -92,6 +95,7 @@ type Supervisor struct {
 	perform  *performers
 	kept     kept
 	copies   sockets
+	inet     *inet // nil without Egress
 	verdicts sync.Mutex
 	done     chan struct{}
 	closing  sync.Once
@@ -133,6 +137,9 @@ func Supervise(c Supervision) (*Supervisor, error) {
 		err = s.findDenied()
 	}
 	s.copies.probe(c.KeepSockets)
+	if c.Egress != nil && err == nil {
+		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)
+	}
 	if err == nil {
 		s.perform, err = newPerformers(s)
 	}
@@ -193,6 +200,7 @@ func (s *Supervisor) Close() error {
 		s.perform.close()
 		s.kept.release()
 		s.copies.release()
+		s.inet.release()
 		s.tasks.release()
 		s.release()
 	})

@@ -197,7 +197,10 @@ func serveSocket(r *request) {
 			r.refuse(ruling{errno: errAccess, path: "unix datagram socket"})
 			return
 		}
-	} else if r.s.config.Profile.Network.Mode == profiles.NetNone {
+	} else if r.s.inet != nil && (domain == unix.AF_INET || domain == unix.AF_INET6) {
+		r.s.inet.make(r, domain, typ, proto)
+		return
+	} else if m := r.s.config.Profile.Network.Mode; m == profiles.NetNone && r.s.inet == nil || m == profiles.NetHosts && r.s.inet == nil && !r.s.config.OwnNetwork {
 		// The filter refuses it itself unless somebody wants to be told.
 		r.refuse(ruling{errno: errAccess})
 		return
@@ -290,6 +293,9 @@ func unixAddress(path string) []byte {
 // it; r.b pins the socket meanwhile.
 func (r *request) reach(a address) (raw []byte, ok bool) {
 	switch {
+	case r.s.inet != nil && (a.family == unix.AF_INET || a.family == unix.AF_INET6):
+		r.fail(unix.EACCES) // of a socket that is not known here
+		return nil, false
 	case a.family != unix.AF_UNIX || a.bare:
 		return a.raw, true
 	case a.abstract():
@@ -330,6 +336,10 @@ func birth(fd int) int64 {
 }
 
 func serveConnect(r *request) {
+	if k := r.internet(); k != nil {
+		r.s.inet.connect(r, k)
+		return
+	}
 	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))
@@ -352,12 +362,20 @@ func serveConnect(r *request) {
 }
 
 func serveBind(r *request) {
+	if k := r.internet(); k != nil {
+		r.s.inet.bind(r, k)
+		return
+	}
 	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))
 	}
 	if e != 0 {
 		r.fail(e)
+		return
+	}
+	if r.s.inet != nil && (a.family == unix.AF_INET || a.family == unix.AF_INET6) {
+		r.fail(unix.EACCES)
 		return
 	}
 	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
@@ -439,6 +457,10 @@ func (k *sockets) named(fd int, raw []byte) {
 // serveGetsockname answers with the address that was given to bind; all other
 // sockets' the kernel tells. Nothing is decided here.
 func serveGetsockname(r *request) {
+	if k := r.internet(); k != nil {
+		r.s.inet.name(r, k)
+		return
+	}
 	ino, e := r.socketInode(int(int32(r.args[0])))
 	r.s.copies.mu.Lock()
 	raw, ok := r.s.copies.bound[ino]
@@ -447,31 +469,24 @@ func serveGetsockname(r *request) {
 		r.resume()
 		return
 	}
-	var size [4]byte
-	if e := r.read(r.args[2], size[:]); e != 0 {
-		r.fail(e)
-		return
-	}
-	room := int32(binary.NativeEndian.Uint32(size[:]))
-	if room < 0 {
-		r.fail(unix.EINVAL)
-		return
-	}
 	if raw[len(raw)-1] != 0 && len(raw) < 110 {
 		raw = append(raw[:len(raw):len(raw)], 0) // as the kernel does
 	}
-	binary.NativeEndian.PutUint32(size[:], uint32(len(raw)))
-	e = r.write(r.args[1], raw[:min(len(raw), int(room))])
-	if e == 0 {
-		e = r.write(r.args[2], size[:])
-	}
-	r.fail(e)
+	r.fail(r.store(raw, r.args[1], r.args[2]))
 }
 
 const sendMost = 1 << 20
 
 // serveSendto serves sends with an address.
 func serveSendto(r *request) {
+	if k := r.internet(); k != nil {
+		if k.end == nil {
+			r.resumeSend(3) // a stream pays no heed to the address
+			return
+		}
+		r.s.inet.sendtoDatagram(r, k)
+		return
+	}
 	a, e := r.address(r.args[4], uint64(uint32(r.args[5])))
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))

@@ -1,39 +1,49 @@
 package sandbox
 
 import (
+	"net/netip"
+
 	"skillrun/linux"
 	"skillrun/profiles"
 	"skillrun/sandbox/egress"
 )
 
-// door is the way out of a run that may reach named hosts: a network namespace
-// whose every address leads to a gate here. A nil door is no way out.
+// door is the way out of a run that may reach named hosts: a gate here, to
+// which every address of the run's own network namespace leads, or where it has
+// none the supervisor. A nil door is no way out.
 type door struct {
 	gate  *egress.Gate
 	plan  egress.Namespace
 	calls []linux.SocketCall
 }
 
-// newDoor plans the way out, where the profile names hosts and the kernel has
-// network namespaces.
+// hasDoor says whether a run with this network gets a gate.
+func hasDoor(n *profiles.Network) bool {
+	return n.Mode == profiles.NetHosts || n.Mode == profiles.NetNone && len(n.Listen) > 0
+}
+
+// newDoor plans the way out, where the profile names hosts.
 func newDoor(spec *Spec, f linux.Features) (*door, error) {
 	n := &spec.Profile.Network
-	if n.Mode != profiles.NetHosts || !f.Namespaces || !f.NetNamespace {
+	if !hasDoor(n) {
 		return nil, nil
 	}
 	gate, err := egress.New(egress.Config{Network: n, Report: spec.connection})
 	if err != nil {
 		return nil, err
 	}
-	d := &door{gate: gate, plan: egress.AnyIP(n)}
-	d.calls = socketCalls(&d.plan)
+	d := &door{gate: gate}
+	if f.Namespaces && f.NetNamespace {
+		d.plan = egress.AnyIP(n)
+		d.calls = socketCalls(&d.plan)
+	}
 	return d, nil
 }
 
-// gateSockets are the sockets that a run's gate will have, for explaining; none
-// where it has no gate.
+// gateSockets are the sockets that a run's gate will have in a namespace, for
+// explaining; none where it has none there.
 func gateSockets(n *profiles.Network, f linux.Features) []linux.SocketCall {
-	if n.Mode != profiles.NetHosts || !f.Namespaces || !f.NetNamespace {
+	if !hasDoor(n) || !f.Namespaces || !f.NetNamespace {
 		return nil
 	}
 	plan := egress.AnyIP(n)
@@ -60,6 +70,27 @@ func (d *door) open(p *linux.Process) error {
 		return nil
 	}
 	return d.gate.ServeNamespace(&d.plan, p.Sockets())
+}
+
+// leads serves a run whose sockets the supervisor makes, and tells it where to
+// lead them.
+func (d *door) leads(spec *Spec) (*linux.Egress, error) {
+	if d == nil {
+		return nil, nil // no internet socket is made then
+	}
+	if err := d.gate.ServeLoopback(); err != nil {
+		return nil, err
+	}
+	return &linux.Egress{
+		Connect: func(dst netip.AddrPort) (netip.AddrPort, func(netip.AddrPort), bool) {
+			at, register, v := d.gate.Connect(dst)
+			if !v.Allowed {
+				spec.connection(v)
+			}
+			return at, register, v.Allowed
+		},
+		Send: d.gate.Datagram,
+	}, nil
 }
 
 func (d *door) close() {

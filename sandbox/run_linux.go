@@ -97,6 +97,12 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		Cgroup: group,
 		Jobs:   jobControl(),
 	}
+	var leads *linux.Egress
+	if plan.Filter&linux.NotifyInternet != 0 {
+		if leads, err = door.leads(spec); err != nil {
+			return Result{}, err
+		}
+	}
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
 		return Result{}, err
@@ -106,9 +112,11 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 			p.Wait()
 			return Result{}, err
 		}
-		if err := door.open(p); err != nil {
-			p.Abort()
-			return Result{}, err
+		if plan.Namespaces&linux.NSNet != 0 {
+			if err := door.open(p); err != nil {
+				p.Abort()
+				return Result{}, err
+			}
 		}
 	}
 	if spec.Started != nil {
@@ -121,7 +129,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Wait()
 		return Result{}, err
 	}
-	supervisor, err := supervise(spec, plan, p, facts)
+	supervisor, err := supervise(spec, plan, p, facts, leads)
 	if err != nil {
 		p.Abort()
 		return Result{}, err
@@ -213,7 +221,7 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.
 }
 
 // supervise serves the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts, leads *linux.Egress) (*linux.Supervisor, error) {
 	config, ok := p.Supervision()
 	if !ok {
 		return nil, nil
@@ -223,6 +231,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Denied = plan.Denied
 	config.Capabilities = plan.KeepCapabilities
 	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
+	config.Egress = leads
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

@@ -76,13 +76,10 @@ func pack(a architecture) (blob []byte, index string, err error) {
 	for f := linux.FilterFeatures(0); f <= linux.ArgumentFeatures; f++ {
 		fmt.Fprintf(&text, "%s,\n", add(arguments, f))
 	}
-	fmt.Fprintf(&text, "},\nnotify: [64]span{\n{},\n")
+	fmt.Fprintf(&text, "},\nnotify: [128]span{\n{},\n")
 	for f := linux.NotifyNames; f <= linux.NotifyFeatures; f += linux.NotifyNames {
 		fmt.Fprintf(&text, "%s,\n", add(notify, f))
 	}
 	fmt.Fprintf(&text, "},\n")
-	if err == nil && len(blob) > 0xffff {
-		err = fmt.Errorf("%d bytes of programs do not fit the index", len(blob))
-	}
 	return blob, text.String(), err
 }

@@ -53,6 +53,7 @@ type Gate struct {
 	cache   cache
 	buffers buffers
 	known   pending
+	held    flows // of datagrams that a supervisor holds
 
 	questions chan struct{} // places for questions under way
 	live      atomic.Int64  // connections

@@ -2,12 +2,11 @@ package egress
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
-
-	"skillrun/profiles"
 )
 
 // pending keeps, for each connection that a supervisor led to the gate, where
@@ -15,10 +14,8 @@ import (
 type pending struct {
 	mu    sync.Mutex
 	m     map[netip.AddrPort]*waiting
-	tcp   [2]netip.AddrPort // of the gate's listeners: IPv4, IPv6
-	udp   [2]netip.AddrPort
-	dns   [2]netip.AddrPort
-	dnsT  [2]netip.AddrPort
+	gate  netip.AddrPort // of the listeners that ServeLoopback made
+	dns   netip.AddrPort
 	sweep time.Time
 }
 
@@ -86,38 +83,32 @@ func (p *pending) wait(over context.Context, local netip.AddrPort) (netip.AddrPo
 	return w.dst, w.dst.IsValid()
 }
 
-// at picks the door of the same family as dst.
-func at(doors *[2]netip.AddrPort, dst netip.Addr) netip.AddrPort {
-	if dst.Is4() {
-		return doors[0]
+// ServeLoopback serves a run that has no network namespace, and whose sockets a
+// supervisor makes: it listens on loopback for what [Gate.Connect] leads there,
+// and returns at once. A connection of which the supervisor knows nothing is
+// reset. Call it once.
+func (g *Gate) ServeLoopback() error {
+	listen := func(door *netip.AddrPort) (net.Listener, error) {
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("listen for the run on loopback: %w", err)
+		}
+		*door = addrPort(ln.Addr())
+		return ln, nil
 	}
-	return doors[1]
-}
-
-func (g *Gate) door(doors *[2]netip.AddrPort, a net.Addr) {
-	ap := addrPort(a)
 	g.known.mu.Lock()
 	defer g.known.mu.Unlock()
-	if ap.Addr().Is4() {
-		doors[0] = ap
-	} else {
-		doors[1] = ap
+	gate, err := listen(&g.known.gate)
+	if err != nil {
+		return err
 	}
-}
-
-// UseDNS names the loopback sockets on which ServeDNS and ServeDNSTCP run, for
-// Connect to send the run's questions to. Call it once per family.
-func (g *Gate) UseDNS(udp, tcp net.Addr) {
-	g.door(&g.known.dns, udp)
-	g.door(&g.known.dnsT, tcp)
-}
-
-// ServeRegistered accepts connections that a supervisor led here by Connect.
-// ln is on loopback; one of each family is enough. A connection of which the
-// supervisor knows nothing is reset.
-func (g *Gate) ServeRegistered(ln net.Listener) error {
-	g.door(&g.known.tcp, ln.Addr())
-	return g.accept(ln, func(c net.Conn) {
+	dns, err := listen(&g.known.dns)
+	if err != nil {
+		gate.Close()
+		return err
+	}
+	go g.ServeDNSTCP(dns)
+	go g.accept(gate, func(c net.Conn) {
 		x := g.exchange(c, DoorGate)
 		dst, ok := g.known.wait(g.ctx, addrPort(c.RemoteAddr()))
 		if !ok {
@@ -128,58 +119,49 @@ func (g *Gate) ServeRegistered(ln net.Listener) error {
 		}
 		x.plain(dst)
 	})
+	return nil
 }
 
-// Connect decides about a connect or an addressed send that a supervisor
-// holds, and says where to lead it. dst is what the run asked for, an
-// IPv4-mapped address counting as IPv4; proto is TCP or UDP.
+// Connect decides about a connect that a supervisor holds, and says where to
+// lead it. dst is what the run asked for, an IPv4-mapped address counting as
+// IPv4.
 //
 // If the verdict is allowed, the supervisor connects the run's socket to door,
-// which has dst's family, and calls register with the socket's local address
+// which is on IPv4 loopback, and calls register with the socket's local address
 // as soon as it knows it; register is nil where nothing needs it (DNS). If it
 // is refused, the supervisor fails the call with ECONNREFUSED and reports the
 // verdict; what depends on the bytes is refused by the gate later. Port 53 is
-// always the run's resolver. A door that is not being served is invalid: the
-// verdict is then a refusal.
-func (g *Gate) Connect(dst netip.AddrPort, proto profiles.Protocol) (door netip.AddrPort, register func(local netip.AddrPort), verdict Verdict) {
+// always the run's resolver.
+func (g *Gate) Connect(dst netip.AddrPort) (door netip.AddrPort, register func(local netip.AddrPort), verdict Verdict) {
 	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
 	x := g.exchange(nil, DoorGate)
-	x.v.Protocol = proto
 	g.known.mu.Lock()
-	tcp, udp, dns, dnsTCP := g.known.tcp, g.known.udp, g.known.dns, g.known.dnsT
+	gate, dns := g.known.gate, g.known.dns
 	g.known.mu.Unlock()
-	doors := &tcp
-	switch {
-	case dst.Port() == 53 && proto == profiles.UDP:
-		doors = &dns
-	case dst.Port() == 53:
-		doors = &dnsTCP
-	case proto == profiles.UDP:
-		doors = &udp
-	}
 	v := &x.v
-	switch {
-	case dst.Addr().Zone() != "" || proto != profiles.TCP && proto != profiles.UDP:
+	switch door = gate; {
+	case dst.Addr().Zone() != "":
 		v.Addr, v.Port, v.Reason = dst.Addr(), dst.Port(), UnknownAddr
 	case dst.Port() == 53:
 		v.Addr, v.Port = dst.Addr(), dst.Port()
+		door = dns
 	default:
 		v.Reason = x.aim(dst, g.Handed(dst.Addr()))
 	}
-	if door = at(doors, dst.Addr()); v.Reason == Granted && !door.IsValid() {
+	if v.Reason == Granted && !door.IsValid() {
 		v.Reason = Unreachable
 	}
 	v.Allowed = v.Reason == Granted
 	if x.rule != nil {
 		v.Rule = x.rule.HostRule
 	}
-	if v.Allowed && dst.Port() != 53 {
+	if !v.Allowed {
+		return netip.AddrPort{}, nil, *v
+	}
+	if dst.Port() != 53 {
 		register = func(local netip.AddrPort) {
 			g.known.register(netip.AddrPortFrom(local.Addr().Unmap().WithZone(""), local.Port()), dst)
 		}
-	}
-	if !v.Allowed {
-		door = netip.AddrPort{}
 	}
 	return door, register, *v
 }

@@ -609,62 +609,21 @@ func TestLater(t *testing.T) {
 
 // TestRegistered is the way without namespaces: a supervisor asks Connect,
 // connects the socket to the door, and registers it, before or after the gate
-// has accepted.
+// has accepted; and hands over datagrams.
 func TestRegistered(t *testing.T) {
-	w := newWorld(t)
+	newWorld(t)
 	n := udpRules()
 	g, v := newGate(t, n)
-	if door, _, x := g.Connect(netip.MustParseAddrPort("192.0.2.7:7000"), profiles.TCP); x.Allowed || door.IsValid() {
+	at := netip.MustParseAddrPort
+	if door, _, x := g.Connect(at("192.0.2.7:7000")); x.Allowed || door.IsValid() {
 		t.Errorf("a door that is not served: %v %+v", door, x)
 	}
-	for _, a := range []string{"127.0.0.1:0", "[::1]:0"} {
-		ln, err := net.Listen("tcp", a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dnsTCP, err := net.Listen("tcp", a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dnsUDP, err := net.ListenPacket("udp", a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		udp, err := net.ListenPacket("udp", a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.UseDNS(dnsUDP.LocalAddr(), dnsTCP.Addr())
-		go g.ServeDNS(dnsUDP)
-		go g.ServeDNSTCP(dnsTCP)
-		go g.ServeRegistered(ln)
-		go g.ServeUDPRegistered(udp)
-	}
-	// The doors are known once Serve runs.
-	var door netip.AddrPort
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
-		ok := 0
-		for _, p := range []profiles.Protocol{profiles.TCP, profiles.UDP} {
-			for _, a := range []string{"198.51.100.9:9999", "192.0.2.7:7000"} {
-				if d, _, x := g.Connect(netip.MustParseAddrPort(a), p); x.Allowed && d.IsValid() {
-					ok++
-				}
-			}
-		}
-		if ok == 2 {
-			break
-		}
-	}
-	door, none, x := g.Connect(netip.MustParseAddrPort("8.8.8.8:53"), profiles.UDP)
-	if !x.Allowed || none != nil {
-		t.Fatalf("DNS: %+v", x)
-	}
-	if got := addrs(place{w, door.String()}, "good.example"); got != "93.184.216.34" {
-		t.Fatalf("DNS: %s", got)
+	if err := g.ServeLoopback(); err != nil {
+		t.Fatal(err)
 	}
 	for _, late := range []bool{false, true} {
 		for _, dst := range []string{"192.0.2.7:7000", "[::ffff:192.0.2.7]:7000"} {
-			door, register, x := g.Connect(netip.MustParseAddrPort(dst), profiles.TCP)
+			door, register, x := g.Connect(at(dst))
 			if !x.Allowed || !door.Addr().Is4() || !door.Addr().IsLoopback() {
 				t.Fatalf("%s: %v %+v", dst, door, x)
 			}
@@ -675,7 +634,7 @@ func TestRegistered(t *testing.T) {
 			if late {
 				time.Sleep(20 * time.Millisecond) // the gate has accepted, and waits
 			}
-			register(netip.MustParseAddrPort(c.LocalAddr().String()))
+			register(at(c.LocalAddr().String()))
 			io.WriteString(c, "x")
 			c.SetDeadline(time.Now().Add(2 * time.Second))
 			if k, err := c.Read(make([]byte, 1)); k != 1 {
@@ -684,17 +643,9 @@ func TestRegistered(t *testing.T) {
 			c.Close()
 		}
 	}
-	for dst, why := range map[string]egress.Reason{
-		"9.9.9.9:80": egress.UnknownAddr, "127.0.0.1:80": egress.UnknownAddr, "192.0.2.7:81": egress.WrongPort, "[::1]:80": egress.UnknownAddr,
-		"93.184.216.34:22": egress.WrongPort, "[fe80::1%lo]:80": egress.UnknownAddr,
-	} {
-		if door, register, x := g.Connect(netip.MustParseAddrPort(dst), profiles.TCP); x.Allowed || door.IsValid() || register != nil || x.Reason != why {
-			t.Errorf("%s: %v %+v, want %s", dst, door, x, why)
-		}
-	}
 	// A connection that nobody registered goes nowhere.
 	before := len(settled(t, g, v))
-	door, _, _ = g.Connect(netip.MustParseAddrPort("192.0.2.7:7000"), profiles.TCP)
+	door, _, _ := g.Connect(at("192.0.2.7:7000"))
 	c, err := net.Dial("tcp", door.String())
 	if err != nil {
 		t.Fatal(err)
@@ -707,23 +658,52 @@ func TestRegistered(t *testing.T) {
 	if all := settled(t, g, v)[before:]; len(all) != 1 || all[0].Reason != egress.NotRegistered {
 		t.Errorf("unregistered: %+v", all)
 	}
-	// Datagrams.
-	door, register, x := g.Connect(netip.MustParseAddrPort("198.51.100.9:9999"), profiles.UDP)
-	if !x.Allowed {
-		t.Fatalf("%+v", x)
+	// The resolver, by both ways.
+	ask := query("good.example.", dnsmessage.TypeA, dnsmessage.ClassINET)
+	answers := make(chan []byte, 1)
+	answer := func(b []byte) { answers <- slices.Clone(b) }
+	if !g.Datagram(7, at("8.8.8.8:53"), ask, answer) {
+		t.Error("a question was refused")
 	}
-	u, err := net.Dial("udp", door.String())
-	if err != nil {
+	var m dnsmessage.Message
+	if err := m.Unpack(<-answers); err != nil || len(m.Answers) != 1 {
+		t.Errorf("%v, %v", m, err)
+	}
+	door, none, x := g.Connect(at("8.8.8.8:53"))
+	if !x.Allowed || none != nil {
+		t.Fatalf("DNS: %+v", x)
+	}
+	if c, err = net.Dial("tcp", door.String()); err != nil {
 		t.Fatal(err)
 	}
-	register(netip.MustParseAddrPort(u.LocalAddr().String()))
-	io.WriteString(u, "datagram")
-	u.SetDeadline(time.Now().Add(2 * time.Second))
-	b := make([]byte, 20)
-	if k, err := u.Read(b); string(b[:k]) != "datagram" {
-		t.Errorf("datagram: %q, %v", b[:k], err)
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	c.Write(append([]byte{0, byte(len(ask))}, ask...))
+	reply := make([]byte, 2+512)
+	k, err := c.Read(reply)
+	if err != nil || m.Unpack(reply[2:k]) != nil || len(m.Answers) != 1 {
+		t.Errorf("%v, %v", m, err)
 	}
-	u.Close()
+	c.Close()
+	for dst, why := range map[string]egress.Reason{
+		"9.9.9.9:80": egress.UnknownAddr, "127.0.0.1:80": egress.UnknownAddr, "192.0.2.7:81": egress.WrongPort, "[::1]:80": egress.UnknownAddr,
+		"93.184.216.34:22": egress.WrongPort, "[fe80::1%lo]:80": egress.UnknownAddr,
+	} {
+		if door, register, x := g.Connect(at(dst)); x.Allowed || door.IsValid() || register != nil || x.Reason != why {
+			t.Errorf("%s: %v %+v, want %s", dst, door, x, why)
+		}
+	}
+	// Datagrams.
+	if !g.Datagram(7, at("198.51.100.9:9999"), []byte("datagram"), answer) {
+		t.Fatal("a datagram was refused")
+	}
+	if b := <-answers; string(b) != "datagram" {
+		t.Errorf("datagram: %q", b)
+	}
+	for _, dst := range []string{"198.51.100.9:9998", "9.9.9.9:9999", "127.0.0.1:9999", "198.51.100.9:0"} {
+		if g.Datagram(7, at(dst), []byte("datagram"), answer) {
+			t.Errorf("a datagram to %s passed", dst)
+		}
+	}
 }
 
 // TestManyHeads: heads that do not end cannot fill the memory of the gate.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,19 @@ const (
 	maxUDP   = 64 << 10
 )
 
-// flowKey is one flow of datagrams: the run's socket and where it sends to.
-type flowKey struct{ from, dst netip.AddrPort }
+// flowKey is one flow of datagrams: the run's socket, by its address or its
+// number, and where it sends to.
+type flowKey struct {
+	from   netip.AddrPort
+	socket uint64
+	dst    netip.AddrPort
+}
+
+// flows are those of one server.
+type flows struct {
+	mu sync.Mutex
+	m  map[flowKey]*datagramFlow
+}
 
 // datagramFlow is one flow under way.
 type datagramFlow struct {
@@ -35,32 +47,6 @@ type datagramFlow struct {
 // by the address alone: what QUIC or DTLS say inside is not looked at.
 func (g *Gate) ServeUDP(pc net.PacketConn) error {
 	port := addrPort(pc.LocalAddr()).Port()
-	return g.serveUDP(pc, func(p peer) (netip.AddrPort, bool) {
-		return netip.AddrPortFrom(p.to.Unmap(), port), p.to.IsValid()
-	})
-}
-
-// ServeUDPRegistered carries datagrams that a supervisor led here by Connect.
-func (g *Gate) ServeUDPRegistered(pc net.PacketConn) error {
-	g.door(&g.known.udp, pc.LocalAddr())
-	return g.serveUDP(pc, func(p peer) (netip.AddrPort, bool) {
-		return g.known.peek(netip.AddrPortFrom(p.addr.Addr().Unmap().WithZone(""), p.addr.Port()))
-	})
-}
-
-// peek gives the destination of a socket's datagrams without waiting.
-func (p *pending) peek(local netip.AddrPort) (netip.AddrPort, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w := p.m[local]
-	if w == nil || !w.dst.IsValid() {
-		return netip.AddrPort{}, false
-	}
-	w.since = time.Now()
-	return w.dst, true
-}
-
-func (g *Gate) serveUDP(pc net.PacketConn, destination func(peer) (netip.AddrPort, bool)) error {
 	if !g.hold(pc) {
 		return net.ErrClosed
 	}
@@ -69,8 +55,7 @@ func (g *Gate) serveUDP(pc net.PacketConn, destination func(peer) (netip.AddrPor
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	flows := map[flowKey]*datagramFlow{}
+	var fs flows
 	buf := make([]byte, maxUDP)
 	failed := failures(0)
 	for {
@@ -78,46 +63,77 @@ func (g *Gate) serveUDP(pc net.PacketConn, destination func(peer) (netip.AddrPor
 		if failed.over(err) {
 			return err
 		}
-		if err != nil {
+		if err != nil || !p.to.IsValid() {
 			continue
 		}
-		dst, ok := destination(p)
-		if !ok {
-			continue
-		}
-		key := flowKey{p.addr, dst}
-		mu.Lock()
-		f, many := flows[key], len(flows) >= maxFlows
-		mu.Unlock()
-		if f == nil {
-			if f = g.newFlow(dst, many); f == nil {
-				continue
-			}
-			if !g.begin() {
-				f.x.report()
-				return net.ErrClosed
-			}
-			mu.Lock()
-			flows[key] = f
-			mu.Unlock()
-			go func() {
-				defer g.work.Done()
-				f.answers(d, p)
-				mu.Lock()
-				delete(flows, key)
-				mu.Unlock()
-			}()
-		}
-		f.last.Store(time.Now().UnixNano())
-		if f.x.rule.take(n) < n {
-			f.x.v.Reason = OverBytes
-			f.up.Close()
-			continue
-		}
-		if m, err := f.up.Write(buf[:n]); err == nil {
-			f.x.sent.Add(int64(m))
-		}
+		key := flowKey{from: p.addr, dst: netip.AddrPortFrom(p.to.Unmap(), port)}
+		g.pass(&fs, key, buf[:n], func(b []byte) error { return d.write(b, p) })
 	}
+}
+
+// Datagram takes a datagram that a supervisor holds: one that the run's socket
+// with this number sends to dst. What comes back goes to answer. It returns
+// false for what no rule grants. Port 53 is always the run's resolver.
+func (g *Gate) Datagram(socket uint64, dst netip.AddrPort, data []byte, answer func([]byte)) bool {
+	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
+	if dst.Port() != 53 {
+		return g.pass(&g.held, flowKey{socket: socket, dst: dst}, data, func(b []byte) error { answer(b); return nil })
+	}
+	select {
+	case g.questions <- struct{}{}:
+	default:
+		return true // the program asks again
+	}
+	question := slices.Clone(data)
+	go func() {
+		defer func() { <-g.questions }()
+		if reply := g.reply(question, true); reply != nil {
+			answer(reply)
+		}
+	}()
+	return true
+}
+
+// pass carries one datagram, and what comes back.
+func (g *Gate) pass(fs *flows, key flowKey, data []byte, answer func([]byte) error) bool {
+	fs.mu.Lock()
+	f, many := fs.m[key], len(fs.m) >= maxFlows
+	fs.mu.Unlock()
+	if f == nil {
+		if f = g.newFlow(key.dst, many); f == nil {
+			return false
+		}
+		if !g.begin() {
+			f.x.report()
+			g.release(f.up)
+			return false
+		}
+		fs.mu.Lock()
+		if fs.m == nil {
+			fs.m = map[flowKey]*datagramFlow{}
+		}
+		fs.m[key] = f
+		fs.mu.Unlock()
+		go func() {
+			defer g.work.Done()
+			f.answers(answer)
+			fs.mu.Lock()
+			if fs.m[key] == f {
+				delete(fs.m, key)
+			}
+			fs.mu.Unlock()
+		}()
+	}
+	f.last.Store(time.Now().UnixNano())
+	if f.x.rule.take(len(data)) < len(data) {
+		f.x.v.Reason = OverBytes
+		f.up.Close()
+		return false
+	}
+	if m, err := f.up.Write(data); err == nil {
+		f.x.sent.Add(int64(m))
+	}
+	return true
 }
 
 // newFlow judges a flow's first datagram; nil means that it was refused and
@@ -149,7 +165,7 @@ func (g *Gate) newFlow(dst netip.AddrPort, many bool) *datagramFlow {
 }
 
 // answers sends back what comes, until the flow is idle or over.
-func (f *datagramFlow) answers(d *datagrams, p peer) {
+func (f *datagramFlow) answers(answer func([]byte) error) {
 	defer f.x.report()
 	defer f.x.g.release(f.up)
 	buf := make([]byte, maxUDP)
@@ -173,7 +189,7 @@ func (f *datagramFlow) answers(d *datagrams, p peer) {
 			f.x.v.Reason = OverBytes
 			return
 		}
-		if d.write(buf[:n], p) == nil {
+		if answer(buf[:n]) == nil {
 			f.x.rcvd.Add(int64(n))
 		}
 	}

@@ -1,0 +1,622 @@
+package linux
+
+import (
+	"container/list"
+	"net/netip"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+)
+
+// Egress rules on the internet sockets of a run that has no network namespace
+// of its own. The Supervisor then makes all of them.
+//
+// Streams are bound to the loopback device, so that they can never leave the
+// machine, and are connected by the Supervisor, never by the caller. Datagram
+// sockets are not internet sockets at all: see [inetSocket].
+type Egress struct {
+	// Connect says where to lead a stream that wants to go to dst, whose
+	// address is neither unspecified nor IPv4-mapped: a door on IPv4 loopback.
+	// register is then called with the stream's own address; it may be nil. A
+	// refused stream gets ECONNREFUSED.
+	Connect func(dst netip.AddrPort) (door netip.AddrPort, register func(local netip.AddrPort), ok bool)
+	// Send takes a datagram that a socket, known by its number, sends to dst.
+	// data is Send's for the call only. What comes back goes to answer, from
+	// any goroutine. It returns false for what is refused, and does not block.
+	Send func(socket uint64, dst netip.AddrPort, data []byte, answer func([]byte)) bool
+}
+
+// inet holds the internet sockets that were made for a run.
+type inet struct {
+	s      *Supervisor
+	egress *Egress
+	listen []profiles.ListenRule
+	// private4 and private6 are addresses of this machine's loopback on which
+	// only this run listens: what it serves to its own processes stands there,
+	// whatever loopback address it asked for.
+	private4, private6 netip.Addr
+
+	mu      sync.Mutex
+	sockets map[uint64]*inetSocket // by inode number
+	held    list.List              // those with a copy, the least recently used first
+	told    list.List              // those about which something is known, without one
+	most    int                    // of held
+	serving map[uint16][]*inetSocket
+	ports   map[uint16][]*inetSocket // of datagram sockets
+	next    uint16                   // datagram port to try next
+	buffers sync.Pool                // *[1 << 16]byte
+}
+
+// inetSocket is a socket that was made for the run.
+//
+// A stream is a TCP socket; the copy of it is let go as soon as nothing more
+// has to be decided about it, since it would keep the other end from seeing it
+// closed. A datagram socket is one end of a pair whose messages the Supervisor
+// carries: no call that the caller makes on it can send a packet anywhere, be
+// it the one that was ruled on or another. The kernel forgets the device of a
+// UDP socket that is disconnected, and takes another for link-local addresses.
+type inetSocket struct {
+	ino    uint64
+	fd     int // a copy of the caller's; -1 once it was let go
+	six    bool
+	only6  bool // IPV6_V6ONLY, when it was bound
+	state  inetState
+	asked  netip.AddrPort // the address that the caller thinks it has
+	actual netip.AddrPort // a stream's, where it is bound
+	peer   netip.AddrPort // what it is connected to, as the caller sees it
+	end    *datagramEnd   // of datagram sockets
+	at     *list.Element
+}
+
+type inetState uint8
+
+const (
+	inetFresh inetState = iota
+	inetConnecting
+	inetConnected
+	inetListening
+)
+
+const (
+	// heldMost bounds the copies; the oldest goes first, and can then no
+	// longer be connected or addressed.
+	heldMost = 1024
+	// toldMost bounds what is known of sockets without a copy: of older ones
+	// the caller is told what the kernel knows.
+	toldMost = 1 << 14
+)
+
+func newInet(s *Supervisor, e *Egress, network *profiles.Network) (*inet, error) {
+	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: heldMost,
+		serving: map[uint16][]*inetSocket{}, ports: map[uint16][]*inetSocket{}}
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		n.most = int(max(16, min(heldMost, files.Cur/8)))
+	}
+	var random [6]byte
+	if _, err := unix.Getrandom(random[:], 0); err != nil {
+		return nil, err
+	}
+	part := func(b byte) byte { return 1 + b%254 }
+	n.private4 = netip.AddrFrom4([4]byte{127, 1 + random[0]%126, part(random[1]), part(random[2])})
+	n.private6 = netip.AddrFrom4([4]byte{127, 128 + random[3]%126, part(random[4]), part(random[5])})
+	return n, nil
+}
+
+// internet gives the internet socket that a call is about, nil if it is
+// something else.
+func (r *request) internet() *inetSocket {
+	if r.s.inet == nil {
+		return nil
+	}
+	ino, e := r.socketInode(int(int32(r.args[0])))
+	if e != 0 {
+		return nil
+	}
+	return r.s.inet.find(ino)
+}
+
+func (n *inet) find(ino uint64) *inetSocket {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k := n.sockets[ino]
+	if k != nil && k.fd >= 0 {
+		n.held.MoveToBack(k.at)
+	}
+	return k
+}
+
+// keep remembers a socket by a copy of fd.
+func (n *inet) keep(fd int, k *inetSocket) unix.Errno {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return errno(err)
+	}
+	var e unix.Errno
+	if k.fd, e = dup(fd); e != 0 {
+		return e
+	}
+	k.ino = st.Ino
+	n.mu.Lock()
+	full := n.held.Len() >= n.most
+	n.mu.Unlock()
+	if full {
+		n.sweep()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if old := n.sockets[k.ino]; old != nil {
+		n.forget(old) // the number is used again
+	}
+	for n.held.Len() >= n.most {
+		n.forget(n.held.Front().Value.(*inetSocket))
+	}
+	n.sockets[k.ino] = k
+	k.at = n.held.PushBack(k)
+	return 0
+}
+
+// letGo closes the copy of a stream and keeps what is known of it. n.mu is
+// held.
+func (n *inet) letGo(k *inetSocket) {
+	if k.fd < 0 || n.sockets[k.ino] != k {
+		return
+	}
+	unix.Close(k.fd)
+	k.fd = -1
+	n.held.Remove(k.at)
+	for n.told.Len() >= toldMost {
+		n.forget(n.told.Front().Value.(*inetSocket))
+	}
+	k.at = n.told.PushBack(k)
+}
+
+// forget drops all that is known of a socket. n.mu is held.
+func (n *inet) forget(k *inetSocket) {
+	if n.sockets[k.ino] != k {
+		return
+	}
+	delete(n.sockets, k.ino)
+	if k.fd < 0 {
+		n.told.Remove(k.at)
+	} else {
+		n.held.Remove(k.at)
+		unix.Close(k.fd)
+		k.fd = -1
+	}
+	remove(n.serving, k.actual.Port(), k)
+	if k.end != nil {
+		k.end.close()
+		remove(n.ports, k.asked.Port(), k)
+	}
+}
+
+func remove(m map[uint16][]*inetSocket, port uint16, k *inetSocket) {
+	for i, other := range m[port] {
+		if other == k {
+			m[port] = append(m[port][:i:i], m[port][i+1:]...)
+			break
+		}
+	}
+	if len(m[port]) == 0 {
+		delete(m, port)
+	}
+}
+
+func (n *inet) release() {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, k := range n.sockets {
+		n.forget(k)
+	}
+}
+
+// copyOf gives a descriptor of ours for k, in r.a, so that it is closed with
+// the request.
+func (n *inet) copyOf(r *request, k *inetSocket) unix.Errno {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.a = object{parent: -1, fd: -1}
+	if k.fd < 0 {
+		return unix.EACCES
+	}
+	var e unix.Errno
+	r.a.fd, e = dup(k.fd)
+	r.a.opened = e == 0
+	return e
+}
+
+// make serves socket(2).
+func (n *inet) make(r *request, domain, typ, proto int) {
+	k := &inetSocket{six: domain == unix.AF_INET6}
+	var fd int
+	var e unix.Errno
+	if typ&0xf == unix.SOCK_DGRAM {
+		fd, e = n.newDatagram(k, domain, typ, proto)
+	} else {
+		fd, e = newStream(domain, typ, proto)
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if e = n.keep(fd, k); e != 0 {
+		unix.Close(fd)
+		if k.end != nil {
+			k.end.close()
+		}
+		r.fail(e)
+		return
+	}
+	if k.end != nil {
+		go n.carry(k)
+	}
+	r.fd, r.flags = fd, typ&unix.O_CLOEXEC // SOCK_CLOEXEC has its value
+	r.inject()
+}
+
+// newStream makes a stream socket that cannot leave the machine.
+func newStream(domain, typ, proto int) (int, unix.Errno) {
+	fd, err := unix.Socket(domain, typ|unix.SOCK_CLOEXEC, proto)
+	if err != nil {
+		return -1, errno(err)
+	}
+	// Without a capability that the run does not have, this is for good.
+	if err := unix.BindToDevice(fd, "lo"); err != nil {
+		unix.Close(fd)
+		return -1, errno(err)
+	}
+	return fd, 0
+}
+
+// connect serves connect(2).
+func (n *inet) connect(r *request, k *inetSocket) {
+	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	if k.end != nil {
+		n.connectDatagram(r, k, &a)
+		return
+	}
+	n.mu.Lock()
+	state := k.state
+	if state == inetConnecting {
+		k.state = inetConnected // whoever asks again is told once
+	}
+	n.mu.Unlock()
+	switch state {
+	case inetConnecting:
+		r.succeed(0)
+		return
+	case inetConnected, inetListening:
+		r.fail(unix.EISCONN)
+		return
+	}
+	dst, e := a.inet(k.six, false)
+	if e == 0 && a.family == unix.AF_UNSPEC {
+		e = unix.EINVAL
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	dst = specified(dst)
+	if other := n.server(dst); other != nil {
+		if e := n.copyOf(r, k); e != 0 {
+			r.fail(e)
+			return
+		}
+		r.perform(func(r *request) unix.Errno { // may wait for the run itself
+			e := n.lead(k, r.a.fd, dst, other.actual, nil)
+			if e == 0 || e == unix.EINPROGRESS {
+				n.mu.Lock()
+				n.letGo(k)
+				n.mu.Unlock()
+			}
+			return e
+		})
+		return
+	}
+	if dst.Addr().Is6() && !dst.Addr().IsLoopback() {
+		// As without us, so that programs turn to IPv4.
+		if _, e := source(dst); e != 0 {
+			r.fail(e)
+			return
+		}
+	}
+	door, register, ok := n.egress.Connect(dst)
+	if !ok {
+		r.fail(unix.ECONNREFUSED)
+		return
+	}
+	if !r.valid() {
+		r.fail(unix.EINTR)
+		return
+	}
+	n.mu.Lock()
+	fd := k.fd
+	n.mu.Unlock()
+	if fd < 0 {
+		r.fail(unix.EACCES)
+		return
+	}
+	// The gate always accepts at once.
+	e = n.lead(k, fd, dst, door, register)
+	r.fail(e)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if k.state != inetFresh {
+		n.letGo(k)
+	}
+}
+
+// lead connects a stream that wants to go to dst to where it is led.
+func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
+	if k.six {
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // fails if it is bound; so does what follows
+	}
+	e := connectRaw(fd, inetRaw(to, k.six))
+	if e != 0 && e != unix.EINPROGRESS {
+		return e
+	}
+	if register != nil {
+		register(localOf(fd))
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k.peer, k.asked, k.state = dst, netip.AddrPort{}, inetConnected
+	if e != 0 {
+		k.state = inetConnecting
+	}
+	return e
+}
+
+// bind serves bind(2).
+func (n *inet) bind(r *request, k *inetSocket) {
+	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
+	var at netip.AddrPort
+	if e == 0 {
+		at, e = a.inet(k.six, true)
+	}
+	switch {
+	case e != 0:
+	case k.asked.IsValid() || k.state != inetFresh:
+		e = unix.EINVAL
+	case !at.Addr().IsUnspecified() && !at.Addr().IsLoopback():
+		e = unix.EADDRNOTAVAIL
+	case !r.valid():
+		e = unix.EINTR
+	case k.end != nil:
+		e = n.bindDatagram(k, at)
+	default:
+		e = n.bindStream(k, at)
+	}
+	r.fail(e)
+}
+
+// bindStream gives a stream the address of its own that stands for the one
+// asked for; or that one, if a rule grants to listen there.
+func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
+	n.mu.Lock()
+	fd := k.fd
+	n.mu.Unlock()
+	if fd < 0 {
+		return unix.EACCES
+	}
+	only6 := 0
+	if k.six {
+		only6, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY)
+	}
+	to := at
+	if !n.mayListen(at.Port()) {
+		own := n.private4
+		if k.six && at.Addr().Is6() && (only6 != 0 || at.Addr().IsLoopback()) {
+			own = n.private6
+		}
+		if k.six {
+			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+		}
+		to = netip.AddrPortFrom(own, at.Port())
+	}
+	e := bindRaw(fd, inetRaw(to, k.six))
+	if e == unix.EADDRINUSE && n.sweep() {
+		// A copy of a socket that the run has closed had it.
+		e = bindRaw(fd, inetRaw(to, k.six))
+	}
+	if e != 0 {
+		return e
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	k.actual, k.only6 = localOf(fd), only6 != 0
+	k.asked = netip.AddrPortFrom(at.Addr(), k.actual.Port())
+	return 0
+}
+
+// mayListen says whether others may reach the run at port.
+func (n *inet) mayListen(port uint16) bool {
+	for i := range n.listen {
+		if p := n.listen[i].Ports; port != 0 && p.First <= port && port <= p.Last {
+			return true
+		}
+	}
+	return false
+}
+
+// serveListen serves listen(2).
+func serveListen(r *request) {
+	k := r.internet()
+	if k == nil {
+		r.resume() // of unix sockets; two numbers, which cannot change
+		return
+	}
+	n := r.s.inet
+	if k.end != nil {
+		r.fail(unix.EOPNOTSUPP)
+		return
+	}
+	n.mu.Lock()
+	state, bound := k.state, k.asked.IsValid()
+	n.mu.Unlock()
+	switch state {
+	case inetListening:
+		r.succeed(0)
+		return
+	case inetConnecting, inetConnected:
+		r.fail(unix.EINVAL)
+		return
+	}
+	if !bound { // the kernel would choose a port at every address
+		any := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+		if k.six {
+			any = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+		}
+		if e := n.bindStream(k, any); e != 0 {
+			r.fail(e)
+			return
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if k.fd < 0 || !r.valid() {
+		r.fail(unix.EACCES)
+		return
+	}
+	if err := unix.Listen(k.fd, int(int32(r.args[1]))); err != nil {
+		r.fail(errno(err))
+		return
+	}
+	k.state = inetListening
+	n.serving[k.actual.Port()] = append(n.serving[k.actual.Port()], k)
+	r.succeed(0)
+	n.letGo(k)
+}
+
+// hears says whether a socket bound as k is meant by dst.
+func (k *inetSocket) hears(dst netip.Addr) bool {
+	at := k.asked.Addr()
+	if dst.Is4() {
+		return at.Is4() || at.IsUnspecified() && !k.only6
+	}
+	return at.Is6()
+}
+
+// server gives the stream of the run's own that listens at dst, nil if there
+// is none.
+func (n *inet) server(dst netip.AddrPort) *inetSocket {
+	if !dst.Addr().IsLoopback() {
+		return nil
+	}
+	n.mu.Lock()
+	candidates := append([]*inetSocket(nil), n.serving[dst.Port()]...)
+	n.mu.Unlock()
+	for _, k := range candidates {
+		if !k.hears(dst.Addr()) {
+			continue
+		}
+		if n.s.listens(k) {
+			return k
+		}
+		n.mu.Lock()
+		n.forget(k) // it is closed
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+// serveGetpeername tells where the caller wanted to go, not where it was led.
+func serveGetpeername(r *request) {
+	k := r.internet()
+	if k == nil {
+		r.resume()
+		return
+	}
+	n := r.s.inet
+	n.mu.Lock()
+	peer := k.peer
+	n.mu.Unlock()
+	switch {
+	case peer.IsValid():
+		r.tell(inetRaw(peer, k.six), r.args[1], r.args[2])
+	case k.end != nil:
+		r.fail(unix.ENOTCONN)
+	default:
+		r.resume()
+	}
+}
+
+// name serves getsockname(2).
+func (n *inet) name(r *request, k *inetSocket) {
+	n.mu.Lock()
+	asked := k.asked
+	n.mu.Unlock()
+	switch {
+	case asked.IsValid():
+		r.tell(inetRaw(asked, k.six), r.args[1], r.args[2])
+	case k.end != nil:
+		r.tell(inetRaw(netip.AddrPortFrom(netip.IPv6Unspecified(), 0), k.six), r.args[1], r.args[2])
+	default:
+		r.resume()
+	}
+}
+
+// serveSetsockopt serves options that only internet sockets have, for what
+// stands in for one. Others set them themselves: nothing is decided by them.
+func serveSetsockopt(r *request) {
+	k := r.internet()
+	if k == nil || k.end == nil {
+		r.resume()
+		return
+	}
+	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
+	case level == unix.IPPROTO_UDP:
+		r.fail(unix.ENOPROTOOPT) // segmentation and the like: callers do without
+	case level == unix.IPPROTO_IP && name >= unix.IP_MULTICAST_IF && name != unix.IP_MULTICAST_TTL && name != unix.IP_MULTICAST_LOOP && name <= unix.IP_MSFILTER,
+		level == unix.IPPROTO_IPV6 && (name == unix.IPV6_JOIN_GROUP || name == unix.IPV6_LEAVE_GROUP):
+		r.fail(unix.ENODEV)
+	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY:
+		var on [4]byte
+		if e := r.read(r.args[3], on[:]); e != 0 || r.args[4] < 4 {
+			r.fail(unix.EINVAL)
+			return
+		}
+		r.s.inet.mu.Lock()
+		k.only6 = on != [4]byte{}
+		r.s.inet.mu.Unlock()
+		r.succeed(0)
+	default:
+		r.succeed(0)
+	}
+}
+
+// serveGetsockopt tells the options of the socket that the caller takes it
+// for.
+func serveGetsockopt(r *request) {
+	k := r.internet()
+	if k == nil || k.end == nil {
+		r.resume()
+		return
+	}
+	value := int32(0)
+	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
+	case level == unix.SOL_SOCKET && name == unix.SO_TYPE:
+		value = unix.SOCK_DGRAM
+	case level == unix.SOL_SOCKET && name == unix.SO_PROTOCOL:
+		value = unix.IPPROTO_UDP
+	case level == unix.SOL_SOCKET && name == unix.SO_DOMAIN && k.six:
+		value = unix.AF_INET6
+	case level == unix.SOL_SOCKET && name == unix.SO_DOMAIN:
+		value = unix.AF_INET
+	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY && k.only6:
+		value = 1
+	}
+	r.tell(unsafe.Slice((*byte)(unsafe.Pointer(&value)), 4), r.args[3], r.args[4])
+}

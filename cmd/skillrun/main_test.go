@@ -3,6 +3,7 @@ package main_test
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -20,7 +22,7 @@ import (
 // The test binary, started as "skillrun", is the program itself; testscript
 // puts it on PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"skillrun": main.Main})
+	testscript.Main(m, map[string]func(){"skillrun": main.Main, "goclient": goClient})
 }
 
 // Scripts tell what a user sees: each starts in the empty directory $WORK/w,
@@ -108,4 +110,21 @@ func program(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// goClient is the Go program of the list: this binary, under another name.
+func goClient() {
+	host := os.Args[1]
+	c, err := net.DialTimeout("tcp", net.JoinHostPort(host, "80"), 5*time.Second)
+	if err != nil {
+		os.Exit(1)
+	}
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	io.WriteString(c, "GET /a HTTP/1.0\r\nHost: "+host+"\r\n\r\n")
+	b, err := io.ReadAll(c)
+	_, body, _ := strings.Cut(string(b), "\r\n\r\n")
+	io.WriteString(os.Stdout, body)
+	if err != nil {
+		os.Exit(2)
+	}
 }

@@ -263,8 +263,6 @@ func role(name string) int {
 		return fetcher()
 	case name == "child":
 		return child()
-	case strings.HasPrefix(name, "client "):
-		return goClient(strings.TrimPrefix(name, "client "))
 	}
 	return 3
 }

@@ -1,0 +1,257 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"skillrun/sandbox/sandboxtest"
+)
+
+// client is a real program, in shell words; HOST is the name it goes to.
+type client struct{ name, needs, script string }
+
+var clients = []client{
+	{"curl", "curl", `curl -sS http://HOST/a`},
+	{"curl TLS", "curl", `curl -sS https://HOST/a`},
+	{"curl keep-alive", "curl", `curl -sS http://HOST/a http://HOST/b`},
+	{"curl upload", "curl", `head -c 200000 /dev/zero | curl -sS --data-binary @- http://HOST/a`},
+	{"curl chunked upload", "curl", `head -c 200000 /dev/zero | curl -sS -T - http://HOST/a`},
+	{"curl download", "curl", `curl -sS http://HOST/bytes/2000000 | cksum`},
+	{"curl IPv4 only", "curl", `curl -4 -sS http://HOST/a`},
+	{"wget", "wget", `wget -qO- http://HOST/a`},
+	{"wget TLS", "wget", `wget -qO- --ca-certificate=ca.crt https://HOST/a`},
+	{"python urllib", "python3", `python3 -c "import urllib.request as u; print(u.urlopen('http://HOST/a').read())"`},
+	{"python urllib TLS", "python3", `python3 -c "import urllib.request as u; print(u.urlopen('https://HOST/a').read())"`},
+	{"python http.client", "python3", `python3 -c "
+import http.client
+c = http.client.HTTPConnection('HOST')
+for p in '/a', '/b':
+    c.request('POST', p, b'body'); print(c.getresponse().read())"`},
+	{"python asyncio", "python3", `python3 -c "
+import asyncio
+async def main():
+    r, w = await asyncio.open_connection('HOST', 80)
+    w.write(b'GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n')
+    print(await r.readuntil(b'body=0'))
+asyncio.run(main())"`},
+	{"python epoll before connect", "python3", `python3 -c "
+import select, socket
+a = socket.getaddrinfo('HOST', 80, socket.AF_INET, socket.SOCK_STREAM)[0][4]
+s = socket.socket(); s.setblocking(False)
+e = select.epoll(); e.register(s, select.EPOLLOUT)
+s.connect_ex(a); print(e.poll(5) != [], s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), s.getpeername() == a)"`},
+	{"python threads", "python3", `python3 -c "
+import concurrent.futures as f, urllib.request as u
+with f.ThreadPoolExecutor(20) as p: print(set(p.map(lambda i: u.urlopen('http://HOST/a').read(), range(100))))"`},
+	{"node http", "node", `node -e "require('http').get('http://HOST/a', r => r.pipe(process.stdout))"`},
+	{"node https", "node", `node -e "require('https').get('https://HOST/a', r => r.pipe(process.stdout))"`},
+	{"node fetch", "node", `node -e "fetch('http://HOST/a').then(r => r.text()).then(console.log)"`},
+	{"node net", "node", `node -e "const c = require('net').connect(80, 'HOST', () => c.write('GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n')); c.on('data', d => { console.log(String(d)); c.destroy() })"`},
+	{"node resolve4 (c-ares)", "node", `node -e "require('dns').resolve4('HOST', (e, a) => console.log(e, a))"`},
+	{"node lookup", "node", `node -e "require('dns').lookup('HOST', {all: true}, (e, a) => console.log(e, a))"`},
+	{"openssl s_client", "openssl", `printf 'GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n' | openssl s_client -quiet -connect HOST:443 -servername HOST -verify_quiet 2>/dev/null | grep -a host=`},
+	{"perl", "perl", `perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new("HOST:80") or die; print $s "GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n"; while (<$s>) { print; last if /body=/ }'`},
+	{"bash /dev/tcp", "bash", `bash -c 'exec 3<>/dev/tcp/HOST/80; printf "GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n" >&3; head -c 60 <&3'`},
+	{"getent", "getent", `getent ahosts HOST`},
+	{"busybox", "busybox", `busybox wget -qO- http://HOST/a`},
+	{"nc", "nc", `printf 'GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n' | nc -w 5 HOST 80 | grep -a host=`},
+	{"git clone", "git", `d=$(mktemp -d out.XXXXXX); git clone -q http://HOST/repo.git $d 2>&1 && cat $d/file`},
+	{"git over https", "git", `GIT_SSL_CAINFO=$PWD/ca.crt git ls-remote https://HOST/repo.git HEAD`},
+	{"pip install", "pip", `d=$(mktemp -d pip.XXXXXX); pip install -q --no-deps --no-cache-dir --no-compile --retries 0 --disable-pip-version-check --trusted-host HOST --index-url http://HOST/simple --target $d nothing 2>/dev/null; cat $d/nothing.py`},
+	{"npm install", "npm", `d=$(mktemp -d npm.XXXXXX); cd $d && echo '{}' >package.json && npm install --silent --no-audit --no-fund --no-update-notifier --cache ./cache --fetch-retries 0 --registry http://HOST/npm nothing >/dev/null 2>&1; cat node_modules/nothing/index.js`},
+	{"go mod download", "go", `d=$(mktemp -d mod.XXXXXX); cd $d && printf 'module x\n\nrequire ex.test/m v1.0.0\n' >go.mod &&
+GOMODCACHE=$PWD/cache GOCACHE=$PWD/build GONOSUMDB=* GOFLAGS="-mod=mod -modcacherw" GOTOOLCHAIN=local GOPROXY=http://HOST/go go mod download ex.test/m; cat cache/ex.test/m@v1.0.0/m.go`},
+	{"Go, its own resolver", "", `GODEBUG=netdns=go ./goclient HOST`},
+	{"C, glibc", "", `./get HOST`},
+	{"C, static glibc", "", `./get-static HOST`},
+	{"C, static musl", "", `./get-musl HOST`},
+	{"C, registered with epoll before connect", "", `./get HOST epoll`},
+	{"C, thread exits during connect", "", `./get HOST thread`},
+	{"C, 1000 connects under SIGALRM", "", `./get HOST alarm`},
+}
+
+// getSource is a client in C: as it is, with the connect registered with epoll
+// before it begins, with the connect begun by a thread that ends at once, and a
+// thousand times under a timer of 100 microseconds.
+const getSource = `
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+static struct addrinfo *a;
+static int begun;
+static void *begin(void *p) { int s = *(int *)p; begun = connect(s, a->ai_addr, a->ai_addrlen) && errno != EINPROGRESS ? -1 : 1; return 0; }
+static void tick(int n) { (void)n; }
+static int wait_for(int s) {
+	struct pollfd p = {.fd = s, .events = POLLOUT};
+	int n, e = 0;
+	socklen_t k = sizeof e;
+	while ((n = poll(&p, 1, 5000)) < 0 && errno == EINTR) ;
+	return n != 1 || getsockopt(s, SOL_SOCKET, SO_ERROR, &e, &k) || e;
+}
+int main(int n, char **v) {
+	const char *mode = n > 2 ? v[2] : "";
+	struct addrinfo h = {.ai_socktype = SOCK_STREAM, .ai_family = AF_INET};
+	if (getaddrinfo(v[1], "80", &h, &a)) return 1;
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+	if (!strcmp(mode, "epoll")) {
+		int e = epoll_create1(0);
+		struct epoll_event ev = {.events = EPOLLOUT | EPOLLET};
+		fcntl(s, F_SETFL, O_NONBLOCK);
+		epoll_ctl(e, EPOLL_CTL_ADD, s, &ev);
+		epoll_wait(e, &ev, 1, 0);
+		connect(s, a->ai_addr, a->ai_addrlen);
+		if (epoll_wait(e, &ev, 1, 5000) != 1) return 3;
+		if (wait_for(s)) return 4;
+		fcntl(s, F_SETFL, 0);
+	} else if (!strcmp(mode, "thread")) {
+		pthread_t t;
+		fcntl(s, F_SETFL, O_NONBLOCK);
+		pthread_create(&t, 0, begin, &s);
+		pthread_join(t, 0);
+		if (begun != 1 || wait_for(s)) return 5;
+		fcntl(s, F_SETFL, 0);
+	} else if (!strcmp(mode, "alarm")) {
+		struct sigaction sa = {.sa_handler = tick, .sa_flags = SA_RESTART};
+		struct itimerval every = {{0, 100}, {0, 100}};
+		sigaction(SIGALRM, &sa, 0);
+		setitimer(ITIMER_REAL, &every, 0);
+		int good = 0;
+		for (int i = 0; i < 1000; i++) {
+			struct linger now = {1, 0};
+			int c = socket(AF_INET, SOCK_STREAM, 0);
+			if (connect(c, a->ai_addr, a->ai_addrlen) == 0 || ((errno == EINTR || errno == EINPROGRESS) && !wait_for(c))) good++;
+			setsockopt(c, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+			close(c);
+		}
+		memset(&every, 0, sizeof every);
+		setitimer(ITIMER_REAL, &every, 0);
+		printf("%d connected\n", good);
+		if (connect(s, a->ai_addr, a->ai_addrlen)) return 6;
+	} else if (connect(s, a->ai_addr, a->ai_addrlen)) return 2;
+	char b[300];
+	int k = sprintf(b, "GET /a HTTP/1.0\r\nHost: %s\r\n\r\n", v[1]), got = 0;
+	if (write(s, b, k) != k) return 7;
+	while ((k = read(s, b + got, sizeof b - 1 - got)) > 0) got += k;
+	b[got] = 0;
+	char *line = strstr(b, "host=");
+	if (line) fputs(line, stdout);
+	return !line;
+}
+`
+
+const clientManifest = `{"permissions": [
+ {"capability": "external_api.call", "effect": "allow", "constraints": {"resource_scope": ["good.example"]}},
+ {"capability": "shell.execute", "effect": "allow"}, {"capability": "source_code.execute", "effect": "allow"},
+ {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
+ {"capability": "filesystem.write", "effect": "allow", "constraints": {"workspace_only": true}},
+ {"capability": "filesystem.delete", "effect": "allow", "constraints": {"workspace_only": true}}]}`
+
+// TestClients runs programs bare, and under a manifest that names one host:
+// that host gives the same output, another is not reached.
+func TestClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	if !inOwnInternet(t) {
+		return
+	}
+	w := newInternet(t, map[string]string{"good.example": "93.184.216.34", "*.evil.example": "151.101.1.69"})
+	u := newPerson(t)
+	u.write("m.json", clientManifest)
+	stock := filepath.Join(u.dir, "stock")
+	if err := os.Mkdir(stock, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.stock(t, stock)
+	u.write("work/ca.crt", string(w.pem))
+	u.write("work/get.c", getSource)
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(u.work, "goclient"), self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"gcc -O -o get get.c -pthread", "gcc -O -DN=20 -static -w -o get-static get.c -pthread", "musl-gcc -O -DN=20 -static -o get-musl get.c -pthread"} {
+		f := strings.Fields(line)
+		cmd := exec.Command(f[0], f[1:]...)
+		cmd.Dir = u.work
+		if out, err := cmd.CombinedOutput(); err != nil && sandboxtest.MustHave() {
+			t.Fatalf("%s: %v: %s", line, err, out)
+		}
+	}
+	start := func(t *testing.T, script, host string, before ...string) (string, string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		args := append(append(unprivileged(), before...), "sh", "-c", "export SSL_CERT_FILE=$PWD/ca.crt CURL_CA_BUNDLE=$PWD/ca.crt NODE_EXTRA_CA_CERTS=$PWD/ca.crt\n"+strings.ReplaceAll(script, "HOST", host))
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Dir = u.work
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "XDG_STATE_HOME=" + filepath.Join(u.dir, "state"), "LC_ALL=C"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return out.String(), errs.String()
+	}
+	if start(t, clients[0].script, "control.evil.example"); !noted(w.reached(), "host=control.evil.example") {
+		t.Fatal("the other host is not reached from outside either")
+	}
+	t.Run("programs", func(t *testing.T) {
+		for i, c := range clients {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				lacks := t.Skipf
+				if sandboxtest.MustHave() {
+					lacks = t.Fatalf
+				}
+				if _, err := exec.LookPath(c.needs); c.needs != "" && err != nil {
+					lacks("%v (scripts/bootstrap installs it)", err)
+				}
+				bare, errs := start(t, c.script, "good.example")
+				if bare == "" {
+					lacks("does not work outside either: %s", errs)
+				}
+				if got, errs := start(t, c.script, "good.example", inside(u)...); got != bare {
+					t.Errorf("outside %q, inside %q: %s", bare, got, errs)
+				}
+				// Its own name for each, to tell by.
+				start(t, c.script, fmt.Sprintf("c%d.evil.example", i), inside(u)...)
+			})
+		}
+	})
+	if seen := w.reached(); noted(seen, "151.101.1.69") || noted(seen, "evil.example") {
+		t.Errorf("reached %q", seen)
+	}
+}
+
+// inside are the words before a command that make it a run.
+func inside(u *person) []string {
+	return []string{program(u.t), "--approve", "declared", "--manifest", filepath.Join(u.dir, "m.json"), "--"}
+}
+
+func noted(notes []string, want string) bool {
+	return slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, want) })
+}

@@ -24,7 +24,8 @@ var objects = [...][2]string{
 	{"file-", "path"}, {"process-exec", "path"}, {"mach-priv-task-port", "target"}, {"mach-task-name", "target"},
 	{"mach-", "global-name"}, {"sysctl", "sysctl-name"}, {"ipc-posix", "ipc-posix-name"}, {"signal", "target"},
 	{"process-info", "target"}, {"network", "address"}, {"iokit", "iokit-registry-entry-class"}, {"user-preference", "preference-domain"},
-	{"nvram", "nvram-variable"}, {"authorization", "right-name"}, {"appleevent", "appleevent-destination"},
+	{"managed-preference", "preference-domain"}, {"load-", "path"}, {"process-codesigning", "target"}, {"qtn-", "path"}, {"system-automount", "path"},
+	{"distributed-", "notification-name"}, {"darwin-", "notification-name"}, {"nvram", "nvram-variable"}, {"authorization", "right-name"}, {"appleevent", "appleevent-destination"},
 }
 
 // String writes the query as sbpl-eval reads it.

@@ -30,7 +30,18 @@ class Vocabulary(tool.Vocabulary):
 """ % "\n".join(named)
 
 
+class Evaluator(tool.Evaluator):
+    """Asks once whether a rule applies, for all models of a query."""
+
+    def matches(self, rule, q):
+        known = q.__dict__.setdefault("known", {})
+        if rule.number not in known:
+            known[rule.number] = super().matches(rule, q)
+        return known[rule.number]
+
+
 tool.Vocabulary = Vocabulary
+tool.Evaluator = Evaluator
 
 
 def answer(request):

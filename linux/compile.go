@@ -116,7 +116,9 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.supervise = facts.Supervise && f.Notify && f.Seccomp
 	c.plan = &Plan{}
 	if facts.Namespaces && f.Namespaces {
-		c.plan.Namespaces = AllNamespaces
+		c.plan.Namespaces = c.namespaces()
+	}
+	if c.plan.Namespaces != 0 {
 		// What others are to reach cannot stand in a namespace of the run's own.
 		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 && !(c.supervise && len(p.Network.Listen) > 0) {
 			c.plan.Namespaces |= NSNet
@@ -430,6 +432,20 @@ func (c *compiler) filter() {
 // tellsNetwork says that the supervisor refuses internet sockets, so that it can
 // tell of them, rather than the filter, which is silent.
 func (c *compiler) tellsNetwork() bool { return c.supervise && c.facts.Observe }
+
+// namespaces are all but the network's. In a user namespace the one capability
+// that root needs for another owner's files would be worth nothing, since their
+// owner is not mapped: there root makes the others as root, or none.
+func (c *compiler) namespaces() Namespaces {
+	const capSysAdmin = 1 << 21
+	switch {
+	case !c.facts.Foreign:
+		return AllNamespaces
+	case c.f.Capabilities&capSysAdmin != 0:
+		return AllNamespaces &^ NSUser
+	}
+	return 0
+}
 
 // capDACOverride lets root without other capabilities use files of another
 // owner; Landlock bounds which.

@@ -103,3 +103,21 @@ func TestSelfTestLeavesOut(t *testing.T) {
 		t.Errorf("no kernel holds anything: %+v", s)
 	}
 }
+
+// Root in another's workspace keeps the one capability that it needs, and no
+// user namespace that would make it worthless.
+func TestForeignWorkspace(t *testing.T) {
+	f := linux.Features{Landlock: 7, Seccomp: true, Namespaces: true, Capabilities: 1<<41 - 1}
+	facts := linux.Facts{FS: os.DirFS("/"), Namespaces: true}
+	if p := linux.Compile(&profiles.Profile{}, f, facts); p.Namespaces != linux.AllNamespaces || p.KeepCapabilities != 0 {
+		t.Errorf("own workspace: namespaces %#x, capabilities %#x", p.Namespaces, p.KeepCapabilities)
+	}
+	facts.Foreign = true
+	if p := linux.Compile(&profiles.Profile{}, f, facts); p.Namespaces != linux.AllNamespaces&^linux.NSUser || p.KeepCapabilities != 1<<1 {
+		t.Errorf("another's: namespaces %#x, capabilities %#x", p.Namespaces, p.KeepCapabilities)
+	}
+	f.Capabilities &^= 1 << 21
+	if p := linux.Compile(&profiles.Profile{}, f, facts); p.Namespaces != 0 || p.KeepCapabilities != 1<<1 {
+		t.Errorf("another's, without sys_admin: namespaces %#x, capabilities %#x", p.Namespaces, p.KeepCapabilities)
+	}
+}

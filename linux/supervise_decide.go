@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -77,7 +78,8 @@ func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
 		}
 		return profiles.Verdict{Denial: den}
 	}
-	if d.ours(pl.path) {
+	// The directories themselves stay, and can be listed.
+	if d.ours(pl.path) || access == profiles.Read && slices.Contains(d.own, pl.path) {
 		return profiles.Verdict{Allowed: true}
 	}
 	return d.grants.Allows(pl.path, access)

@@ -227,7 +227,7 @@ func (e *Entry) inWorkspace(c *Capability) bool {
 
 func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
 	if !path.IsAbs(name) || path.Clean(name) != name {
-		return false
+		return e.Effect == Deny // it cannot be judged
 	}
 	if e.inWorkspace(c) {
 		if !within(place.Workspace, name) && !(c.means == executeSource && within(place.Skill, name)) {

@@ -195,7 +195,7 @@ func (s *State) JSON(more any) ([]byte, error) {
 		ID: s.ID, Workspace: s.Workspace, At: s.Initialized.UTC().Format(timeLayout),
 		Declared: entriesJSON(s.Declared), Task: entriesJSON(s.Task), Granted: entriesJSON(s.Granted), Loaded: append([]string{}, s.Loaded...), Ours: more,
 	}
-	b, err := json.MarshalIndent(&doc, "", " ")
+	b, err := json.Marshal(&doc)
 	if err != nil {
 		return nil, fmt.Errorf("session state: %w", err)
 	}

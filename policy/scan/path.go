@@ -89,12 +89,12 @@ func anyHome(p string) string {
 // under says whether p is at or beneath the pattern, or is itself a pattern
 // that matches it. Components compare by glob either way.
 func under(pattern, p string) bool {
-	a, b := strings.Split(pattern, "/"), strings.Split(p, "/")
-	if len(b) < len(a) {
-		return false
-	}
-	for i := range a {
-		if !component(a[i], b[i]) {
+	for more := true; more; {
+		var a, b string
+		var left bool
+		a, pattern, more = strings.Cut(pattern, "/")
+		b, p, left = strings.Cut(p, "/")
+		if !component(a, b) || more && !left {
 			return false
 		}
 	}
@@ -105,10 +105,12 @@ func component(pattern, name string) bool {
 	if pattern == name || strings.EqualFold(pattern, name) {
 		return true
 	}
-	if ok, err := path.Match(pattern, name); ok && err == nil {
-		return true
+	if strings.ContainsAny(pattern, "*?[\\") {
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
+		}
 	}
-	if strings.ContainsAny(name, "*?[") {
+	if pattern != "" && strings.ContainsAny(name, "*?[") {
 		if name[0] != pattern[0] && pattern[0] == '.' || strings.Trim(name, "*?") == "" {
 			return false // a pattern finds dotted names only by a dot; "*" says nothing
 		}
@@ -224,12 +226,9 @@ func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason s
 		if strings.HasPrefix(c.path, "/") || strings.HasPrefix(c.path, "~") || strings.HasPrefix(c.path, "$") {
 			hit = under(c.path, h)
 		} else {
-			parts := strings.Split(p, "/")
-			for i := range parts {
-				if under(c.path, strings.Join(parts[i:], "/")) {
-					hit = true
-					break
-				}
+			for rest, more := p, true; more && !hit; {
+				hit = under(c.path, rest)
+				_, rest, more = strings.Cut(rest, "/")
 			}
 		}
 		if !hit {

@@ -202,6 +202,15 @@ func TestUnknownPrograms(t *testing.T) {
 	}
 }
 
+// A pattern in the place of a path's first, empty component is no fault.
+func TestPatternFirst(t *testing.T) {
+	for _, src := range []string{"cat */x/y", "rm [a]/b/c", "cp ?/dev/null */etc/passwd"} {
+		if r := scan.Command(src, scan.Env{Dir: "/w"}); len(r.Needs) == 0 {
+			t.Errorf("%s: needs nothing", src)
+		}
+	}
+}
+
 // What grows without end is cut off and said to be opaque.
 func TestBounds(t *testing.T) {
 	for name, row := range map[string]struct{ lang, text string }{

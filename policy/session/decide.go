@@ -45,8 +45,12 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 		s.ask(ctx, &a, &v, needs)
 	}
 	if v.Effect != policy.Deny {
-		v.Call = id
-		s.more.Calls = append(s.more.Calls, s.callOf(id, &v, needs, look.certain))
+		if c, err := s.callOf(id, &v, needs, look.certain); err != nil {
+			v = Verdict{Reason: err.Error(), Skills: v.Skills, Notes: v.Notes, Needs: v.Needs}
+		} else {
+			v.Call = id
+			s.more.Calls = append(s.more.Calls, c)
+		}
 	}
 	record := &audit.Decision{
 		Session: s.state.ID, Run: v.Call, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: a.capability(),
@@ -76,6 +80,7 @@ func word(e policy.Effect) string {
 }
 
 func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []judged, look look, err error) {
+	s.seen = nil
 	if s.more.NoTask != "" {
 		return v, nil, look, fmt.Errorf("the task has no scope: %s", s.more.NoTask)
 	}
@@ -243,7 +248,7 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 	paths := r.Paths
 	r.Paths = nil
 	for _, p := range paths {
-		r.Paths = append(r.Paths, s.resolve(p, dir))
+		r.Paths = append(r.Paths, s.resolveAll(p, dir)...)
 	}
 	r.Confined, r.Time, r.Uses = a.Confined && r.Command != "", now, s.uses(r.Capability, now)
 	r.Place = s.place(r.Paths)
@@ -261,7 +266,7 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 		r.Hosts = []string{n.Target}
 	case c.Group == "Storage", c.Group == "Code Repository", c.Group == "Secrets", c.Group == "System" && c.Name != "package.install", c.Group == "Hardware":
 		if !strings.ContainsAny(n.Target, "*?[") {
-			r.Paths = []string{s.resolve(n.Target, dir)}
+			r.Paths = s.resolveAll(n.Target, dir)
 		}
 	default:
 		r.Names = []string{n.Target}

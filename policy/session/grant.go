@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,25 +42,57 @@ func (s *Session) choices(needs []judged) []Choice {
 	return []Choice{Once, ThisTask, ThisSession, ThisVersion}
 }
 
-// callOf is what Answer and Run need to know of a call.
-func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) call {
+// callOf is what Answer and Run need to know of a call. Needs that ask for the
+// same come to one; what no entry was about, to one grant for each capability.
+func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (call, error) {
 	c := call{ID: id, At: s.now(), Skills: v.Skills, Acts: certain}
+	var prompted []policy.Entry
+	single := map[string]bool{} // what of it counts once only
+	size := 0
+	add := func(one asked) {
+		same := func(o asked) bool {
+			return o.Capability == one.Capability && o.Single == one.Single && o.Key == one.Key && bytes.Equal(o.Grant, one.Grant)
+		}
+		if !slices.ContainsFunc(c.Asked, same) {
+			c.Asked = append(c.Asked, one)
+			size += len(one.Grant) + len(one.Key)
+		}
+	}
 	for i := range needs {
 		n := &needs[i]
 		if n.need.Effect != policy.Confirm {
 			continue
 		}
 		one := asked{Capability: n.need.Capability, Single: n.single}
-		if g, ok := n.answer.Grant(&n.request, c.At); ok && n.request.Capability != "" {
+		g, ok := n.answer.Grant(&n.request, c.At)
+		if ok = ok && n.request.Capability != ""; ok && n.answer.Entry == nil {
+			j := slices.IndexFunc(prompted, func(p policy.Entry) bool { return p.Capability == g.Capability })
+			if j < 0 {
+				prompted = append(prompted, g)
+			} else {
+				p := &prompted[j].Constraints
+				p.Scope = append(p.Scope, g.Constraints.Scope...)
+				p.WorkspaceOnly = max(p.WorkspaceOnly, g.Constraints.WorkspaceOnly)
+			}
+			single[g.Capability] = single[g.Capability] || n.single
+			continue
+		}
+		if ok {
 			one.Grant = policy.EntriesJSON([]policy.Entry{g})
 		}
 		if e := n.answer.Entry; e != nil {
 			one.Key = e.Key()
 			one.Skill = source(e.Source)
 		}
-		c.Asked = append(c.Asked, one)
+		add(one)
 	}
-	return c
+	for _, g := range prompted {
+		add(asked{Capability: g.Capability, Single: single[g.Capability], Grant: policy.EntriesJSON([]policy.Entry{g})})
+	}
+	if size > maxAsked {
+		return call{}, errors.New("it asks for more than can be remembered; in several calls it may pass")
+	}
+	return c, nil
 }
 
 // ask has the Asker answer a verdict of effect Confirm.
@@ -90,8 +123,11 @@ func (s *Session) ask(ctx context.Context, a *Action, v *Verdict, needs []judged
 	case !slices.Contains(v.Choices, choice):
 		v.Effect, v.Reason = policy.Deny, fmt.Sprintf("the answer %q was not offered", choice)
 	default:
-		c := s.callOf("", v, needs, false)
-		if err := s.grant(&c, choice, "asker"); err != nil {
+		c, err := s.callOf("", v, needs, false)
+		if err == nil {
+			err = s.grant(&c, choice, "asker")
+		}
+		if err != nil {
 			v.Effect, v.Reason = policy.Deny, policy.Escape(err.Error())
 			return
 		}

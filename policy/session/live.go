@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -124,29 +122,6 @@ func (s *Session) skillAt(path string) *loaded {
 
 func within(root, path string) bool {
 	return root != "" && (path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/"))
-}
-
-// resolve makes a path absolute and follows its links as far as it exists.
-func (s *Session) resolve(path, dir string) string {
-	if path == "~" || strings.HasPrefix(path, "~/") {
-		path = s.set.Home + path[1:]
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	path = filepath.Clean(path)
-	for rest, at := "", path; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if _, err := os.Lstat(at); err == nil {
-			return "\x00" + path // a link to nowhere, or what may not be looked at: in no scope
-		}
-		if at == "/" || at == "." {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
 }
 
 // uses counts the uses of a capability that a rate limit is about.

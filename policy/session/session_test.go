@@ -15,13 +15,13 @@ import (
 
 // world is a home with a workspace, skills and state.
 type world struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	set session.Settings
 	at  time.Time
 }
 
-func newWorld(t *testing.T, preset string) *world {
+func newWorld(t testing.TB, preset string) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -135,4 +135,17 @@ func TestSession(t *testing.T) {
 	if decisions != 6 {
 		t.Errorf("%d decisions are recorded, want 6", decisions)
 	}
+}
+
+// entries reads a JSON list of entries of the session's own.
+func entries(t testing.TB, text string) []policy.Entry {
+	t.Helper()
+	list, err := policy.ParseEntries("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].Source = "session-default"
+	}
+	return list
 }

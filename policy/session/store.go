@@ -26,6 +26,8 @@ const (
 	maxDocument = 1 << 20 // bytes: policy.ParseState's own bound
 	maxID       = 256     // bytes
 	maxCalls    = 64      // kept for Run and Answer, the newest
+	maxAsked    = 1 << 16 // bytes of what one call asks for
+	maxAllAsked = 1 << 18 // bytes of what the calls that are kept ask for
 	maxUses     = 4096    // times kept for one capability
 	maxSkills   = 64
 )
@@ -44,6 +46,7 @@ type Session struct {
 	lock  *os.File
 	log   *audit.Log
 	file  string // of the document
+	seen  links  // of one action
 }
 
 // extension is what the document holds besides the paper's, under "skillrun".
@@ -311,7 +314,7 @@ func (s *Session) seed(id string) error {
 // save replaces the document. It is not forced to the disk: a session does not
 // outlive the power.
 func (s *Session) save() error {
-	s.more.Calls = last(s.more.Calls, maxCalls)
+	s.more.Calls = newest(s.more.Calls)
 	data, err := s.state.JSON(&s.more)
 	if err == nil && len(data) > maxDocument {
 		err = fmt.Errorf("its document has %d bytes, more than %d", len(data), maxDocument)
@@ -333,6 +336,22 @@ func last[T any](list []T, n int) []T {
 		return list[len(list)-n:]
 	}
 	return list
+}
+
+// newest drops the oldest calls where they are more than are kept, or ask for
+// more. Their answers come too late then.
+func newest(calls []call) []call {
+	calls = last(calls, maxCalls)
+	size := 0
+	for i := len(calls) - 1; i >= 0; i-- {
+		for _, a := range calls[i].Asked {
+			size += len(a.Grant) + len(a.Key)
+		}
+		if size > maxAllAsked {
+			return calls[i+1:]
+		}
+	}
+	return calls
 }
 
 // clip shortens a text for messages.

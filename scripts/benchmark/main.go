@@ -1,7 +1,7 @@
 // Command benchmark measures launches of skillrun against bare ones and
-// bubblewrap's, all in one run and interleaved, since machines differ and are
-// noisy: it prints medians and their ratios. docs/performance.md says what each
-// line means.
+// bubblewrap's, and ordinary work inside against the same outside, all in one
+// run and interleaved, since machines differ and are noisy: it prints medians
+// and their ratios. docs/performance.md says what each line means.
 package main
 
 import (
@@ -25,13 +25,14 @@ func main() {
 	skillrun := flag.String("skillrun", "skillrun", "the `program` to measure")
 	rounds := flag.Int("rounds", 80, "launches of each kind")
 	many := flag.Int("many", 400, "launches of each kind for the measurement of throughput")
+	work := flag.Int("work", 5, "rounds of each piece of ordinary work; 0 leaves it out")
 	flag.Parse()
-	if err := benchmark(*skillrun, *rounds, *many); err != nil {
+	if err := benchmark(*skillrun, *rounds, *many, *work); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func benchmark(skillrun string, rounds, many int) error {
+func benchmark(skillrun string, rounds, many, work int) error {
 	path, err := exec.LookPath(skillrun)
 	if err == nil {
 		path, err = filepath.Abs(path)
@@ -50,7 +51,10 @@ func benchmark(skillrun string, rounds, many int) error {
 	if err := w.throughput(many); err != nil {
 		return err
 	}
-	return w.memory()
+	if err := w.memory(); err != nil || work == 0 {
+		return err
+	}
+	return w.works(work)
 }
 
 // launches measures one launch of each kind a round, in a random order, so

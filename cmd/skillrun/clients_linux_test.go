@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -165,8 +166,114 @@ const clientManifest = `{"permissions": [
  {"capability": "filesystem.write", "effect": "allow", "constraints": {"workspace_only": true}},
  {"capability": "filesystem.delete", "effect": "allow", "constraints": {"workspace_only": true}}]}`
 
-// TestClients runs programs bare, and under a manifest that names one host:
-// that host gives the same output, another is not reached.
+// environment is where a run is made: an emulated one, or this machine's own.
+type environment struct {
+	name  string
+	mode  string   // of the emulator; "" is none
+	flags []string // of skillrun
+}
+
+// environments are those of the design that can be had here. As an ordinary
+// user with namespaces, the tests run once more themselves.
+func environments() []environment {
+	list := []environment{{name: "namespaces"}}
+	if os.Geteuid() != 0 {
+		return append(list, environment{name: "no namespaces", flags: []string{"--namespaces", "off"}})
+	}
+	for _, mode := range []string{"nons", "docker", "docker,user"} {
+		list = append(list, environment{name: mode, mode: mode})
+	}
+	return list
+}
+
+// site is a directory for each environment, in which a user of it can work.
+type site struct {
+	environment
+	dir   string // holds work, home, state, tmp, m.json
+	words []string
+}
+
+// newSites makes a site for each environment, with the files of work in it.
+func newSites(t *testing.T, manifest string, work map[string]string) []site {
+	t.Helper()
+	top, err := os.MkdirTemp("", "clients-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	run := func(words ...string) {
+		t.Helper()
+		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", words, err, out)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := environments()
+	run("cp", self, filepath.Join(top, "skillrun"))
+	if len(list) > 0 && list[len(list)-1].mode != "" {
+		run("go", "build", "-o", filepath.Join(top, "emulate"), "skillrun/sandbox/sandboxtest/emulate")
+	}
+	run("chmod", "-R", "a+rX", top)
+	var sites []site
+	for i, e := range list {
+		s := site{environment: e, dir: filepath.Join(top, strconv.Itoa(i))}
+		for _, empty := range []string{"home", "state", "tmp", "work"} {
+			if err := os.MkdirAll(filepath.Join(s.dir, empty), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, text := range work {
+			if err := os.WriteFile(filepath.Join(s.dir, "work", name), []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(s.dir, "m.json"), []byte(manifest), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(e.mode, "user") {
+			run("chown", "-R", "1000:1000", s.dir)
+		}
+		s.words = unprivileged()
+		if e.mode != "" {
+			s.words = []string{filepath.Join(top, "emulate"), e.mode, "env", "HOME=" + s.home()}
+		}
+		s.words = append(s.words, filepath.Join(top, "skillrun"), "--approve", "declared", "--manifest", filepath.Join(s.dir, "m.json"))
+		s.words = append(append(s.words, e.flags...), "--")
+		sites = append(sites, s)
+	}
+	return sites
+}
+
+func (s site) home() string { return filepath.Join(s.dir, "home") }
+
+// start runs a shell script there, in a run or bare, and gives its output.
+func (s site) start(t *testing.T, bare bool, script string) (stdout, stderr string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	words := s.words
+	if bare {
+		words = unprivileged()
+	}
+	words = append(slices.Clip(words), "sh", "-c", script)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = filepath.Join(s.dir, "work")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "XDG_STATE_HOME=" + filepath.Join(s.dir, "state"), "TMPDIR=" + filepath.Join(s.dir, "tmp"), "LC_ALL=C"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	return out.String(), errs.String()
+}
+
+// TestClients runs programs bare, and in each environment under a manifest that
+// names one host: that host gives the same output, another is not reached.
 func TestClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
@@ -175,48 +282,32 @@ func TestClients(t *testing.T) {
 		return
 	}
 	w := newInternet(t, map[string]string{"good.example": "93.184.216.34", "*.evil.example": "151.101.1.69"})
-	u := newPerson(t)
-	u.write("m.json", clientManifest)
-	stock := filepath.Join(u.dir, "stock")
-	if err := os.Mkdir(stock, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w.stock(t, stock)
-	u.write("work/ca.crt", string(w.pem))
-	u.write("work/get.c", getSource)
+	dir := t.TempDir()
+	w.stock(t, dir)
+	work := map[string]string{"ca.crt": string(w.pem)}
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(u.work, "goclient"), self, 0o755); err != nil {
+	work["goclient"] = string(self)
+	if err := os.WriteFile(filepath.Join(dir, "get.c"), []byte(getSource), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"gcc -O -o get get.c -pthread", "gcc -O -DN=20 -static -w -o get-static get.c -pthread", "musl-gcc -O -DN=20 -static -o get-musl get.c -pthread"} {
+	for _, line := range []string{"gcc -O -o get get.c -pthread", "gcc -O -static -w -o get-static get.c -pthread", "musl-gcc -O -static -o get-musl get.c -pthread"} {
 		f := strings.Fields(line)
 		cmd := exec.Command(f[0], f[1:]...)
-		cmd.Dir = u.work
+		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil && sandboxtest.MustHave() {
 			t.Fatalf("%s: %v: %s", line, err, out)
 		}
+		b, _ := os.ReadFile(filepath.Join(dir, f[slices.Index(f, "-o")+1]))
+		work[f[slices.Index(f, "-o")+1]] = string(b)
 	}
-	start := func(t *testing.T, script, host string, before ...string) (string, string) {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		args := append(append(unprivileged(), before...), "sh", "-c", "export SSL_CERT_FILE=$PWD/ca.crt CURL_CA_BUNDLE=$PWD/ca.crt NODE_EXTRA_CA_CERTS=$PWD/ca.crt\n"+strings.ReplaceAll(script, "HOST", host))
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		cmd.Dir = u.work
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "XDG_STATE_HOME=" + filepath.Join(u.dir, "state"), "LC_ALL=C"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Wait()
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		return out.String(), errs.String()
+	sites := newSites(t, clientManifest, work)
+	script := func(c client, host string) string {
+		return "export SSL_CERT_FILE=$PWD/ca.crt CURL_CA_BUNDLE=$PWD/ca.crt NODE_EXTRA_CA_CERTS=$PWD/ca.crt\n" + strings.ReplaceAll(c.script, "HOST", host)
 	}
-	if start(t, clients[0].script, "control.evil.example"); !noted(w.reached(), "host=control.evil.example") {
+	if sites[0].start(t, true, script(clients[0], "control.evil.example")); !noted(w.reached(), "host=control.evil.example") {
 		t.Fatal("the other host is not reached from outside either")
 	}
 	t.Run("programs", func(t *testing.T) {
@@ -230,26 +321,23 @@ func TestClients(t *testing.T) {
 				if _, err := exec.LookPath(c.needs); c.needs != "" && err != nil {
 					lacks("%v (scripts/bootstrap installs it)", err)
 				}
-				bare, errs := start(t, c.script, "good.example")
+				bare, errs := sites[0].start(t, true, script(c, "good.example"))
 				if bare == "" {
 					lacks("does not work outside either: %s", errs)
 				}
-				if got, errs := start(t, c.script, "good.example", inside(u)...); got != bare {
-					t.Errorf("outside %q, inside %q: %s", bare, got, errs)
+				for k, s := range sites {
+					if got, errs := s.start(t, false, script(c, "good.example")); got != bare {
+						t.Errorf("%s: outside %q, inside %q: %s", s.name, bare, got, errs)
+					}
+					// Its own name for each, to tell by.
+					s.start(t, false, script(c, fmt.Sprintf("c%de%d.evil.example", i, k)))
 				}
-				// Its own name for each, to tell by.
-				start(t, c.script, fmt.Sprintf("c%d.evil.example", i), inside(u)...)
 			})
 		}
 	})
 	if seen := w.reached(); noted(seen, "151.101.1.69") || noted(seen, "evil.example") {
 		t.Errorf("reached %q", seen)
 	}
-}
-
-// inside are the words before a command that make it a run.
-func inside(u *person) []string {
-	return []string{program(u.t), "--approve", "declared", "--manifest", filepath.Join(u.dir, "m.json"), "--"}
 }
 
 func noted(notes []string, want string) bool {

@@ -16,7 +16,8 @@ import (
 // without an address comes out here. What comes for it goes in here, from
 // where each came is remembered until it is read.
 type datagramEnd struct {
-	file *os.File // our end; it blocks nobody
+	file *os.File   // our end; it blocks nobody
+	out  sync.Mutex // held while what the caller sent is passed on
 	mu   sync.Mutex
 	// inbox lists what the caller has not read, or has read without asking
 	// where it came from.
@@ -64,47 +65,51 @@ func (n *inet) carry(k *inetSocket) {
 	if err != nil {
 		return
 	}
+	raw.Read(func(fd uintptr) bool { return !n.drain(k, int(fd)) })
+}
+
+// drain passes on what the caller has sent so far without an address, and says
+// whether more may come.
+func (n *inet) drain(k *inetSocket, fd int) bool {
+	k.end.out.Lock()
+	defer k.end.out.Unlock()
+	buf := n.buffer()
+	defer n.put(buf)
 	for {
-		var data []byte
-		var failed error
-		err := raw.Read(func(fd uintptr) bool {
-			buf := n.buffer()
-			size, e := unix.Read(int(fd), buf)
-			data, failed = buf[:max(size, 0)], e
-			return e != unix.EAGAIN || n.put(buf)
-		})
-		if err != nil || failed != nil && failed != unix.EINTR {
-			return
-		}
-		if len(data) == 0 && failed == nil && ended(raw) {
-			return
+		size, err := unix.Read(fd, buf)
+		switch {
+		case err == unix.EAGAIN:
+			return true
+		case err == unix.EINTR:
+			continue
+		case err != nil || size == 0 && ended(fd):
+			return false
 		}
 		n.mu.Lock()
 		peer := k.peer
 		n.mu.Unlock()
-		if failed == nil && peer.IsValid() {
-			n.send(k, peer, data)
+		if peer.IsValid() {
+			n.send(k, peer, buf[:size])
 		}
-		n.put(data)
+	}
+}
+
+// flush passes on what the caller has sent before.
+func (k *inetSocket) flush(n *inet) {
+	if raw, err := k.end.file.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { n.drain(k, int(fd)) })
 	}
 }
 
 // ended says whether the caller has shut its end, as opposed to having sent an
 // empty datagram.
-func ended(raw interface {
-	Control(func(fd uintptr)) error
-}) bool {
-	over := true
-	raw.Control(func(fd uintptr) {
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
-		unix.Poll(p, 0)
-		over = p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
-	})
-	return over
+func ended(fd int) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+	unix.Poll(p, 0)
+	return p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
 }
 
-// buffer gives room for any datagram, and put takes it back; put is never
-// true.
+// buffer gives room for any datagram, and put takes it back.
 func (n *inet) buffer() []byte {
 	if b, ok := n.buffers.Get().(*[1 << 16]byte); ok {
 		return b[:]
@@ -112,10 +117,7 @@ func (n *inet) buffer() []byte {
 	return new([1 << 16]byte)[:]
 }
 
-func (n *inet) put(b []byte) bool {
-	n.buffers.Put((*[1 << 16]byte)(b[:1<<16]))
-	return false
-}
+func (n *inet) put(b []byte) { n.buffers.Put((*[1 << 16]byte)(b[:1<<16])) }
 
 // send sends a datagram of k to dst. false: it was refused.
 func (n *inet) send(k *inetSocket, dst netip.AddrPort, data []byte) bool {
@@ -286,6 +288,7 @@ func (n *inet) connectDatagram(r *request, k *inetSocket, a *address) {
 		r.fail(e)
 		return
 	}
+	k.flush(n)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	k.peer = dst
@@ -405,9 +408,13 @@ func (n *inet) sendTo(r *request, k *inetSocket, a *address, data []byte) unix.E
 		return unix.EDESTADDRREQ
 	case dst.Addr().Zone() != "" || dst.Addr().IsMulticast():
 		return unix.ENETUNREACH
+	case dst.Port() == 0:
+		return unix.EINVAL
 	case !r.valid():
 		return unix.EINTR
-	case !n.send(k, dst, data):
+	}
+	k.flush(n)
+	if !n.send(k, dst, data) {
 		return unix.EPERM // as from a firewall
 	}
 	return 0

@@ -21,7 +21,7 @@ type Egress struct {
 	// Connect says where to lead a stream that wants to go to dst, whose
 	// address is neither unspecified nor IPv4-mapped: a door on IPv4 loopback.
 	// register is then called with the stream's own address; it may be nil. A
-	// refused stream gets ECONNREFUSED.
+	// refused stream is told ECONNREFUSED, as the kernel would.
 	Connect func(dst netip.AddrPort) (door netip.AddrPort, register func(local netip.AddrPort), ok bool)
 	// Send takes a datagram that a socket, known by its number, sends to dst.
 	// data is Send's for the call only. What comes back goes to answer, from
@@ -38,6 +38,10 @@ type inet struct {
 	// only this run listens: what it serves to its own processes stands there,
 	// whatever loopback address it asked for.
 	private4, private6 netip.Addr
+	// nowhere is where refused streams are led, an address that the socket
+	// nobody has.
+	nobody  int
+	nowhere netip.AddrPort
 
 	mu      sync.Mutex
 	sockets map[uint64]*inetSocket // by inode number
@@ -90,7 +94,7 @@ const (
 )
 
 func newInet(s *Supervisor, e *Egress, network *profiles.Network) (*inet, error) {
-	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: heldMost,
+	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: heldMost, nobody: -1,
 		serving: map[uint16][]*inetSocket{}, ports: map[uint16][]*inetSocket{}}
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
@@ -215,6 +219,9 @@ func (n *inet) release() {
 	for _, k := range n.sockets {
 		n.forget(k)
 	}
+	if n.nobody >= 0 {
+		unix.Close(n.nobody)
+	}
 }
 
 // copyOf gives a descriptor of ours for k, in r.a, so that it is closed with
@@ -333,10 +340,6 @@ func (n *inet) connect(r *request, k *inetSocket) {
 		}
 	}
 	door, register, ok := n.egress.Connect(dst)
-	if !ok {
-		r.fail(unix.ECONNREFUSED)
-		return
-	}
 	if !r.valid() {
 		r.fail(unix.EINTR)
 		return
@@ -344,8 +347,12 @@ func (n *inet) connect(r *request, k *inetSocket) {
 	n.mu.Lock()
 	fd := k.fd
 	n.mu.Unlock()
-	if fd < 0 {
+	switch {
+	case fd < 0:
 		r.fail(unix.EACCES)
+		return
+	case !ok:
+		r.fail(n.turnAway(k, fd))
 		return
 	}
 	// The gate always accepts at once.
@@ -358,12 +365,36 @@ func (n *inet) connect(r *request, k *inetSocket) {
 	}
 }
 
-// lead connects a stream that wants to go to dst to where it is led.
-func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
+// turnAway connects a stream to a port at which nobody listens and nobody else
+// can: the kernel then refuses it as it refuses any, at once or, where the
+// caller does not block, later. Only the resolving thread calls it.
+func (n *inet) turnAway(k *inetSocket, fd int) unix.Errno {
+	if n.nobody < 0 {
+		var e unix.Errno
+		if n.nobody, e = newStream(unix.AF_INET, unix.SOCK_STREAM, 0); e != 0 {
+			return unix.ECONNREFUSED
+		}
+		if bindRaw(n.nobody, inetRaw(netip.AddrPortFrom(n.private4, 0), false)) == 0 {
+			n.nowhere = localOf(n.nobody)
+		}
+	}
+	if !n.nowhere.IsValid() {
+		return unix.ECONNREFUSED
+	}
+	return k.connectTo(fd, n.nowhere)
+}
+
+// connectTo connects a stream to an IPv4 address.
+func (k *inetSocket) connectTo(fd int, to netip.AddrPort) unix.Errno {
 	if k.six {
 		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // fails if it is bound; so does what follows
 	}
-	e := connectRaw(fd, inetRaw(to, k.six))
+	return connectRaw(fd, inetRaw(to, k.six))
+}
+
+// lead connects a stream that wants to go to dst to where it is led.
+func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
+	e := k.connectTo(fd, to)
 	if e != 0 && e != unix.EINPROGRESS {
 		return e
 	}

@@ -33,6 +33,8 @@ func TestSensitivePaths(t *testing.T) {
 	h.Env["KUBECONFIG"] = "/k/one:/k/two:rel"
 	h.Env["GNUPGHOME"] = "/home"
 	h.Env["XDG_CONFIG_HOME"] = "/data/xdg"
+	h.Env["DOCKER_CONFIG"] = "/acc"
+	h.Account = "/acc/u"
 	p := &profiles.Profile{
 		Paths:   []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}},
 		Denials: profiles.SensitivePaths(h),
@@ -53,6 +55,9 @@ func TestSensitivePaths(t *testing.T) {
 		"/k/one":                               true,
 		"/k/two":                               true,
 		"/home/other":                          false, // GNUPGHOME=/home is passed over
+		"/acc/u/.ssh/id":                       true,  // HOME says /home/u, the account this
+		"/acc/u/src/main.go":                   false,
+		"/acc/other":                           false, // DOCKER_CONFIG=/acc is passed over
 		"/etc/shadow":                          true,
 		"/etc/ssh/ssh_host_rsa_key":            true,
 		"/etc/ssh/ssh_host_rsa_key.pub":        false,

@@ -13,10 +13,14 @@ import (
 type Host struct {
 	// OS is "linux" or "darwin".
 	OS string
-	// Home is the user's home directory as the account has it, User the
-	// account's name; "" if unknown.
+	// Home is the user's home directory and User the account's name; "" if
+	// unknown.
 	Home, User string
-	UID        int
+	// Account is the home directory as the user database has it, where the
+	// environment names another as Home: what is private there is private in
+	// both. "" if unknown.
+	Account string
+	UID     int
 	// CaseSensitive says that names which differ in case only are different
 	// files. It is false on an ordinary macOS volume.
 	CaseSensitive bool

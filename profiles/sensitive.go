@@ -13,6 +13,9 @@ import (
 // for the path as written and one for where it leads, since one back end goes
 // by names and the other by files.
 //
+// The stores of the account's own home are guarded as well where the
+// environment names another: who can set HOME must not open them by that.
+//
 // A variable that holds a relative path, "/" or a directory that holds the
 // user's home is passed over: it names no store, and would close everything.
 func SensitivePaths(h *Host) []Denial {
@@ -39,15 +42,25 @@ func SensitivePaths(h *Host) []Denial {
 		for _, name := range h.places(row.Path) {
 			add(name)
 		}
+		if rest, ok := strings.CutPrefix(row.Path, "~/"); ok && h.Account != "" && h.Account != h.Home {
+			add(path.Join(h.Account, rest))
+		}
 		for _, moved := range row.Moved {
 			for _, name := range h.expand(moved, row.List) {
-				if _, above := beneath(name, h.Home); !above && name != "/" {
+				if !h.holdsHome(name) {
 					add(name)
 				}
 			}
 		}
 	}
 	return denials
+}
+
+// holdsHome says whether one of the user's homes is dir or lies beneath it.
+func (h *Host) holdsHome(dir string) bool {
+	_, home := beneath(dir, h.Home)
+	_, account := beneath(dir, h.Account)
+	return home || account || dir == "/"
 }
 
 // SocketWarning says what whoever talks to the unix socket at path (or the

@@ -73,11 +73,8 @@ func (l *lookout) tool(row *toolRow) (place string, trusted, ok bool) {
 			}
 			for _, place := range l.glob(dir, pattern) {
 				at, exists, _ := l.at(place)
-				if !exists || at == "/" {
+				if !exists || l.host.holdsHome(at) {
 					continue
-				}
-				if _, above := beneath(at, l.host.Home); above {
-					continue // the home itself, or what holds it
 				}
 				if len(l.glob(at, row.Marker)) > 0 {
 					return place, strings.HasPrefix(template, "~") && base == l.host.expand(template, false)[0], true

@@ -101,7 +101,11 @@ func auditVerify(c *cli.Context) error {
 	if !report.Whole() {
 		return errors.New("the audit log is damaged; the first broken record is named above")
 	}
-	fmt.Println("whole: " + strconv.FormatUint(report.Records, 10) + " records")
+	last := ""
+	if report.Records > 0 {
+		last = ", the last " + report.Hash.String()
+	}
+	fmt.Println("whole: " + strconv.FormatUint(report.Records, 10) + " records" + last)
 	return nil
 }
 

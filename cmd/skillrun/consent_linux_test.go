@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -94,6 +95,9 @@ func TestConsent(t *testing.T) {
 	u := newPerson(t)
 	if code, shown := u.at(u.touch("f"), askedOf, "n\n"); code != 125 || u.made("f") || !strings.Contains(shown, "declined: nothing was run") {
 		t.Errorf("no: exit %d: %s", code, shown)
+	}
+	if said := jsonOf(u.records()); !strings.Contains(said, `"action":"deny"`) || !strings.Contains(said, `"filesystem.write"`) || !strings.Contains(said, `"status":"refused"`) {
+		t.Errorf("no leaves no record: %s", said)
 	}
 	if code, shown := u.at(u.touch("f"), "create and change files", "", askedOf, "what\n", askedOf, "o\n"); code != 0 || !u.made("f") {
 		t.Errorf("once: exit %d: %s", code, shown)
@@ -259,6 +263,46 @@ func TestRetry(t *testing.T) {
 	secret := append(read[:len(read)-1:len(read)-1], filepath.Join(u.home, ".ssh", "id"))
 	if code, shown := u.at(secret); code == 0 || strings.Contains(shown, "etry") || strings.Contains(shown, "key\n") {
 		t.Errorf("secret: exit %d: %s", code, shown)
+	}
+}
+
+// What would lift the denial of a control file is told to nobody: a script can
+// provoke the line, and whoever follows it gives the machine away.
+func TestControlNeedsUser(t *testing.T) {
+	u := newPerson(t)
+	u.write("work/.git/hooks/keep", "")
+	hook := filepath.Join(u.work, ".git", "hooks", "pre-commit")
+	control := []string{"--denials", "--grant", "filesystem.write:" + u.work, "--", "sh", "-c", "echo x >" + hook}
+	out, err := u.command(control...).CombinedOutput()
+	code, shown := u.at(control)
+	for _, said := range []string{string(out), shown} {
+		if !strings.Contains(said, hook) || !strings.Contains(said, "this needs the user") || strings.Contains(said, "--grant") {
+			t.Errorf("control file: %s", said)
+		}
+	}
+	if exitCodeOf(err) == 0 || code == 0 {
+		t.Errorf("control file written: %v, %d", err, code)
+	}
+	// The control: what is no control file comes with its grant.
+	out, _ = u.command("--denials", "--", "cat", filepath.Join(u.home, "data", "a.csv")).CombinedOutput()
+	if !strings.Contains(string(out), "--grant filesystem.read:") {
+		t.Errorf("plain file: %s", out)
+	}
+}
+
+// HOME comes from whoever started skillrun: that another home is named there
+// opens nothing of the account's.
+func TestAccountHome(t *testing.T) {
+	u := newPerson(t)
+	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || account.HomeDir == "/" {
+		t.Skip("no home in the user database")
+	}
+	for path, want := range map[string]string{account.HomeDir + "/.ssh/none": "denied", account.HomeDir + "/none": "allowed", u.home + "/.ssh/id": "denied"} {
+		out, err := u.command("explain", "--grant", "filesystem.read:"+account.HomeDir, "--grant", "filesystem.read:"+u.home, "--path", path).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), want+": read ") {
+			t.Errorf("%s: %v: %s; want %s", path, err, out, want)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, p, name)
+		explainEnv(w, p, receipt, name)
 	}
 	if !asked {
 		explainAll(w, j, p, receipt)
@@ -92,7 +92,7 @@ func answer(w io.Writer, what string, allowed bool, why string, o profiles.Origi
 	if o != (profiles.Origin{}) {
 		fmt.Fprintf(w, "  origin: %s\n", originText(o))
 	}
-	if !allowed && cl.Name != "" {
+	if cl.Name != "" {
 		mech := cl.Mechanism
 		if mech == "" {
 			mech = "nothing"
@@ -185,7 +185,7 @@ func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target st
 		return usage(fmt.Errorf("--host %s: no port from 1 to 65535", quote(target)))
 	}
 	if p.Network.Mode == profiles.NetHost {
-		answer(w, "connect "+target, true, "network host", p.Network.Origin, profiles.Clause{})
+		answer(w, "connect "+target, true, "network host", p.Network.Origin, clauseOf(r, profiles.ClauseNetwork))
 		return nil
 	}
 	t, err := egress.ParseTarget(host)
@@ -207,16 +207,14 @@ func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target st
 		}
 	}
 	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
-	if cl := clauseOf(r, profiles.ClauseNetwork); rule != nil && cl.Mechanism != "" {
-		fmt.Fprintf(w, "  bound by: %s, strength %s (%s)\n", cl.Mechanism, cl.Strength, cl.Name)
-	}
 	return nil
 }
 
-func explainEnv(w io.Writer, p *profiles.Profile, name string) {
+func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name string) {
+	clause := clauseOf(r, profiles.ClauseEnvironment)
 	for _, v := range p.Env.Set {
 		if v.Name == name {
-			answer(w, "variable "+name, true, "set to "+v.Value, v.Origin, profiles.Clause{})
+			answer(w, "variable "+name, true, "set to "+v.Value, v.Origin, clause)
 			return
 		}
 	}
@@ -225,7 +223,7 @@ func explainEnv(w io.Writer, p *profiles.Profile, name string) {
 	if rule != nil {
 		why, o = "rule "+rule.Name, rule.Origin
 	}
-	answer(w, "variable "+name, passes, why, o, profiles.Clause{})
+	answer(w, "variable "+name, passes, why, o, clause)
 }
 
 // explainAll prints the whole effective policy.

@@ -63,7 +63,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, m.profile, name)
+		explainEnv(w, m.profile, m.policy.Receipt, name)
 	}
 	if !asked {
 		explainAll(w, j, m.profile, m.policy.Receipt)

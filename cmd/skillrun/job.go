@@ -255,13 +255,16 @@ func thisHost() *profiles.Host {
 		}
 	}
 	h.User = h.Env["USER"]
-	if noHome := !filepath.IsAbs(h.Home); noHome || h.User == "" {
-		if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {
+	if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {
+		if h.User == "" {
 			h.User = u.Username
-			if noHome {
-				h.Home = u.HomeDir
-			}
 		}
+		if filepath.IsAbs(u.HomeDir) {
+			h.Account = filepath.Clean(u.HomeDir)
+		}
+	}
+	if !filepath.IsAbs(h.Home) {
+		h.Home = h.Account
 	}
 	h.Home = filepath.Clean(h.Home)
 	return h

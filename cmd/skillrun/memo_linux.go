@@ -99,10 +99,11 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode) (key [sha256.Size]byt
 		Mode    sandbox.Mode
 		OS      string
 		Home    string
+		Account string
 		User    string
 		UID     int
 		Env     map[string]string
-	}{program, j.set, in, mode, host.OS, host.Home, host.User, host.UID, host.Env}
+	}{program, j.set, in, mode, host.OS, host.Home, host.Account, host.User, host.UID, host.Env}
 	return sha256.Sum256(pack(make([]byte, 0, 16<<10), reflect.ValueOf(facts))), true
 }
 

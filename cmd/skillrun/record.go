@@ -359,6 +359,35 @@ func (r *recorder) write(rep report) {
 	}
 }
 
+// refused records that the job was refused before there was anything to run, and
+// what the user said no to, and gives err.
+func (j *job) refused(c *cli.Context, err error) error {
+	dir, fault := j.stateDir()
+	if fault != nil {
+		return fmt.Errorf("%w; cannot record that: %w", err, fault)
+	}
+	log, fault := audit.Open(dir, audit.Options{})
+	if fault != nil {
+		return fmt.Errorf("%w; cannot record that: %w", err, fault)
+	}
+	defer log.Close()
+	r := &recorder{log: log, job: j, report: c.String("report"), session: c.String("session"), id: audit.NewID(), begin: time.Now(), known: make(chan struct{})}
+	close(r.known)
+	if errors.Is(err, errDeclined) {
+		if j.skill != nil {
+			r.warm.tree = j.skill.tree
+		}
+		no := &audit.Grant{Action: "deny", For: "once", By: "terminal", Run: r.id, Session: r.session, Skill: r.skill()}
+		for _, q := range j.pending() {
+			e := j.named(q.Entry)
+			no.Capabilities = append(no.Capabilities, capabilityOf(&e))
+		}
+		log.Append(no)
+	}
+	r.refusedToRun(err)
+	return err
+}
+
 func denialOf(d sandbox.Refusal) audit.Denial {
 	a := audit.Denial{Access: d.Word(), Target: d.Target(), Rule: d.Verdict.Origin().Reason}
 	if a.Rule == "" {
@@ -372,7 +401,8 @@ func denialOf(d sandbox.Refusal) audit.Denial {
 
 // denialLine is one line for a person: what, why, and what would allow it.
 // What would lift a denial of the sensitive class is told to a person at a
-// terminal only.
+// terminal only, what would lift one of a control file to nobody: any script
+// can provoke it, and the line would be a ready command to give it the machine.
 func denialLine(j *job, d sandbox.Refusal) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(d.Word() + " " + d.Target()))
@@ -387,7 +417,7 @@ func denialLine(j *job, d sandbox.Refusal) string {
 	default:
 		b.WriteString(" (not granted)")
 	}
-	if den != nil && den.Class == profiles.Sensitive && !isTerminal(os.Stderr) {
+	if den != nil && (den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr)) {
 		b.WriteString(" - this needs the user")
 		return b.String()
 	}

@@ -68,12 +68,12 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		say("%s", j.undeclared())
 	}
 	if why, grant := j.set.Typed(in.command, time.Now()); grant != "" {
-		return nil, withHint{errors.New(why), "--grant " + grant + " runs any command, with the skill's other rights"}
+		return nil, j.refused(c, withHint{errors.New(why), "--grant " + grant + " runs any command, with the skill's other rights"})
 	} else if why != "" {
-		return nil, errors.New(why)
+		return nil, j.refused(c, errors.New(why))
 	}
 	if err := j.consent(); err != nil {
-		return nil, err
+		return nil, j.refused(c, err)
 	}
 	signals := catchSignals()
 	mode, err := parseMode(c.String("namespaces"))

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/user"
-	"strconv"
 	"time"
 
 	"skillrun/audit"
@@ -46,8 +44,8 @@ func loadSkill(dir string) (*loadedSkill, error) {
 // directory is the account's: a project can set HOME.
 func (j *job) places() skill.Places {
 	home := j.host.Home
-	if u, err := user.LookupId(strconv.Itoa(j.host.UID)); err == nil {
-		home = u.HomeDir
+	if j.host.Account != "" {
+		home = j.host.Account
 	}
 	if resolved, err := j.host.Resolve(home); err == nil {
 		home = resolved

@@ -3,6 +3,7 @@ package linux
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"skillrun/profiles"
 )
@@ -31,7 +32,9 @@ func (r ruling) ok() bool { return r.errno == 0 }
 type decider struct {
 	profile *profiles.Profile
 	grants  profiles.Profile // without the denials, which judge looks at itself
-	own     []string         // directories that are the run's alone
+	asking  sync.Mutex       // guards sieve
+	sieve   *profiles.Sieve
+	own     []string // directories that are the run's alone
 	ledger  *ledger
 	umask   uint32 // the launcher's; modes that it would strip are unsafe
 }
@@ -39,6 +42,7 @@ type decider struct {
 func newDecider(p *profiles.Profile, own []string, umask uint32) *decider {
 	d := &decider{profile: p, grants: *p, own: own, ledger: newLedger(), umask: umask}
 	d.grants.Denials = nil
+	d.sieve = profiles.NewSieve(p.Denials)
 	return d
 }
 
@@ -62,8 +66,21 @@ func (d *decider) made(pl place) bool { return d.ours(pl.path) || d.ledger.made(
 // judge is Profile.Allows with what only a supervisor knows: which directories
 // the run made, so that a denial which ends there (UnlessMade) does.
 func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
-	for i := range d.profile.Denials {
-		den := &d.profile.Denials[i]
+	if den := d.denial(pl, access); den != nil {
+		return profiles.Verdict{Denial: den}
+	}
+	// The directories themselves stay, and can be listed.
+	if d.ours(pl.path) || access == profiles.Read && slices.Contains(d.own, pl.path) {
+		return profiles.Verdict{Allowed: true}
+	}
+	return d.grants.Allows(pl.path, access)
+}
+
+// denial gives the first denial that refuses access to pl.
+func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, den := range d.sieve.Touching(pl.path) {
 		if den.Access&access == 0 && access&profiles.Delete == 0 {
 			continue
 		}
@@ -76,13 +93,9 @@ func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
 		if den.UnlessMade && d.ledger.madeDir(pl.dir) {
 			continue
 		}
-		return profiles.Verdict{Denial: den}
+		return den
 	}
-	// The directories themselves stay, and can be listed.
-	if d.ours(pl.path) || access == profiles.Read && slices.Contains(d.own, pl.path) {
-		return profiles.Verdict{Allowed: true}
-	}
-	return d.grants.Allows(pl.path, access)
+	return nil
 }
 
 func (d *decider) rule(pl place, access profiles.Access) ruling {
@@ -106,8 +119,9 @@ func (d *decider) noteControl(pl place) {
 	if d.ours(pl.path) {
 		return
 	}
-	for i := range d.profile.Denials {
-		den := &d.profile.Denials[i]
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, den := range d.sieve.Touching(pl.path) {
 		if den.Class == profiles.Control && den.Match != "" && (den.UnlessMade || len(den.Except) > 0) && den.Names(pl.path) {
 			d.ledger.controlMade(pl.path)
 		}

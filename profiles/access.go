@@ -300,8 +300,9 @@ func cutLast(s string) (before, last string) {
 // matchName matches one component against a glob of "*" and "?", ignoring
 // ASCII case. A star takes part in linear backtracking only: no input makes it
 // slow.
-func matchName(pattern, name string) bool {
-	pattern, name = asASCII(pattern), asASCII(name)
+func matchName(pattern, name string) bool { return matchASCII(asASCII(pattern), asASCII(name)) }
+
+func matchASCII(pattern, name string) bool {
 	p, n, star, mark := 0, 0, -1, 0
 	for n < len(name) {
 		switch {

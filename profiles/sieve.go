@@ -1,0 +1,128 @@
+package profiles
+
+import "strings"
+
+// Sieve tells quickly which few of a profile's denials can have to do with a
+// path: whoever asks about each of ten thousand files cannot hold each against
+// every pattern. What it leaves out neither covers, nor leads to, nor names the
+// path. It is for one goroutine at a time.
+type Sieve struct {
+	denials []Denial
+	words   map[string][]int // components of patterns without "*" and "?", folded
+	globs   []globWord
+	dirs    map[string][]int
+	word    []int // of the last name
+	out     []*Denial
+}
+
+type globWord struct {
+	pattern string // folded as far as asASCII does
+	denial  int
+}
+
+// sieveDirs bounds the directories that are remembered.
+const sieveDirs = 4096
+
+// NewSieve makes a sieve of denials, which must not change any more.
+func NewSieve(denials []Denial) *Sieve {
+	s := &Sieve{denials: denials, words: map[string][]int{}, dirs: map[string][]int{}}
+	for i := range denials {
+		for rest, word := denials[i].Match, ""; rest != ""; {
+			rest, word = cutLast(rest)
+			if strings.ContainsAny(word, "*?") {
+				s.globs = append(s.globs, globWord{asASCII(word), i})
+				continue
+			}
+			word = folded(word)
+			s.words[word] = append(s.words[word], i)
+		}
+	}
+	return s
+}
+
+// Touching gives the denials that may have to do with path, in their order. The
+// list is good until the next call.
+func (s *Sieve) Touching(path string) []*Denial {
+	dir, name := cutLast(path)
+	always, ok := s.dirs[dir]
+	if !ok {
+		always = s.directory(dir)
+		if len(s.dirs) >= sieveDirs {
+			clear(s.dirs)
+		}
+		s.dirs[dir] = always
+	}
+	s.word = s.touched(name, s.word[:0])
+	s.out = s.out[:0]
+	if len(s.word) == 0 {
+		for _, i := range always {
+			s.out = append(s.out, &s.denials[i])
+		}
+		return s.out
+	}
+	marks := make([]bool, len(s.denials))
+	for _, list := range [][]int{always, s.word} {
+		for _, i := range list {
+			marks[i] = true
+		}
+	}
+	for i, marked := range marks {
+		if marked {
+			s.out = append(s.out, &s.denials[i])
+		}
+	}
+	return s.out
+}
+
+// directory gives the denials that may have to do with anything right beneath
+// dir ("" for the root), whatever its name.
+func (s *Sieve) directory(dir string) []int {
+	marks := make([]bool, len(s.denials))
+	for rest, word := dir, ""; rest != ""; {
+		rest, word = cutLast(rest)
+		for _, i := range s.touched(word, nil) {
+			marks[i] = true
+		}
+	}
+	whole := dir
+	if whole == "" {
+		whole = "/"
+	}
+	var list []int
+	for i := range s.denials {
+		d := &s.denials[i]
+		_, above := beneath(whole, d.Path)
+		_, inside := beneath(d.Path, whole)
+		if above && (whole != d.Path || dir == "") || inside && (d.Match == "" || marks[i]) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// touched appends the denials of whose pattern name matches some component.
+func (s *Sieve) touched(name string, list []int) []int {
+	list = append(list, s.words[folded(name)]...)
+	name = asASCII(name)
+	for i := range s.globs {
+		if g := &s.globs[i]; matchASCII(g.pattern, name) {
+			list = append(list, g.denial)
+		}
+	}
+	return list
+}
+
+// folded gives one spelling for all that matchName takes for the same.
+func folded(s string) string {
+	s = asASCII(s)
+	for i := 0; i < len(s); i++ {
+		if lower(s[i]) != s[i] {
+			b := []byte(s)
+			for j := range b {
+				b[j] = lower(b[j])
+			}
+			return string(b)
+		}
+	}
+	return s
+}

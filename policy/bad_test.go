@@ -2,14 +2,18 @@ package policy_test
 
 import (
 	"flag"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.txtar")
@@ -89,6 +93,31 @@ func TestGrantFaults(t *testing.T) {
 	} {
 		if _, err := policy.ParseGrant(grant, "--grant"); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", grant, err, want)
+		}
+	}
+}
+
+// TestRefusedWhereverItLies: a refusal holds for a path that cannot be looked
+// at, and for what a link leads to; a grant for neither.
+func TestRefusedWhereverItLies(t *testing.T) {
+	h := machine()
+	h.FS.(fstest.MapFS)["w/out"] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte("/home/u/data")}
+	for _, c := range []struct{ effect, scope, path string }{
+		{"deny", "in.csv/key", "/w/in.csv/key"}, {"deny", "out/a.csv", "/home/u/data/a.csv"}, {"deny", "src", "/w/src"},
+		{"allow", "in.csv/key", "/w/in.csv/key"}, {"allow", "out/a.csv", "/home/u/data/a.csv"},
+	} {
+		d := parse(t, "m.json", `{"permissions":[{"capability":"filesystem.read","effect":"`+c.effect+`","constraints":{"resource_scope":["`+c.scope+`"]}},
+			{"capability":"filesystem.write","effect":"allow"}]}`)
+		p, err := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveDeclared}).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
+			return d.Path == c.path && d.Access&profiles.Read != 0 && d.Origin.Capability == "filesystem.read"
+		})
+		granted := slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Path == c.path })
+		if refused != (c.effect == "deny") || granted {
+			t.Errorf("%s %s: refused %t, granted %t", c.effect, c.scope, refused, granted)
 		}
 	}
 }

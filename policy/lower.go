@@ -214,8 +214,9 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 	for _, t := range r.entry.Constraints.Scope {
 		for _, name := range r.expand(t.Value) {
 			relative := !strings.HasPrefix(t.Value, "/") && !strings.HasPrefix(t.Value, "~")
-			// A link in the workspace does not carry a relative scope out.
-			if (inside || relative && !r.user) && !within(r.place.Workspace, name) && !(r.capability.means == executeSource && within(r.place.Skill, name)) {
+			// A link in the workspace does not carry a relative scope out, but
+			// what is refused is refused wherever it lies.
+			if !r.refused && (inside || relative && !r.user) && !within(r.place.Workspace, name) && !(r.capability.means == executeSource && within(r.place.Skill, name)) {
 				continue
 			}
 			r.path(p, name, access)
@@ -248,8 +249,11 @@ func (r *right) expand(scope string) []string {
 		return nil
 	}
 	root, err := r.host.ResolvePrefix(s.root)
-	if err != nil {
+	if err != nil && !r.refused {
 		return nil
+	}
+	if err != nil {
+		root = s.root // cannot be looked at now, and maybe later
 	}
 	if s.glob == "" {
 		return []string{root}

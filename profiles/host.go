@@ -115,7 +115,11 @@ func (h *Host) walk(name string) (found, rest string, err error) {
 			continue
 		}
 		if !h.CaseSensitive {
-			next = path.Join(found, h.spelling(found, c))
+			c, err := h.spelling(found, c)
+			if err != nil {
+				return "", "", err
+			}
+			next = path.Join(found, c)
 		}
 		found, rest = next, after
 		if strings.Trim(rest, "/") != "" && !info.IsDir() {
@@ -125,23 +129,28 @@ func (h *Host) walk(name string) (found, rest string, err error) {
 	return found, "", nil
 }
 
-// spelling gives the name that the directory has for c on a file system that
-// folds case.
-func (h *Host) spelling(dir, c string) string {
+// spelling gives the name that the directory has for c, which exists, on a
+// file system that folds case. Such a one takes other spellings for the same,
+// too (é is one character or two, ß is ss): where none that is listed differs
+// in case only it fails, since a rule in the wrong spelling is about nothing.
+func (h *Host) spelling(dir, c string) (string, error) {
 	entries, err := fs.ReadDir(h.FS, relative(dir))
 	if err != nil {
-		return c
+		return c, nil
 	}
-	found := c
+	found := ""
 	for _, e := range entries {
 		if e.Name() == c {
-			return c
+			return c, nil
 		}
 		if strings.EqualFold(e.Name(), c) {
 			found = e.Name()
 		}
 	}
-	return found
+	if found == "" {
+		return "", errors.New("the directory spells it otherwise: " + path.Join(dir, c))
+	}
+	return found, nil
 }
 
 // Fold gives the form in which two paths compare equal when this host takes

@@ -64,7 +64,7 @@ func TestResolveFollowsFortyLinksAndNoMore(t *testing.T) {
 }
 
 func TestResolveSpellsAsTheDirectoryDoes(t *testing.T) {
-	h := machine("/Users/u/.ssh/id")
+	h := machine("/Users/u/.ssh/id", "/Users/u/caf\u00e9", "/Users/u/strasse/")
 	if !h.CaseSensitive && h.Exists("/users") {
 		t.Fatal("the made-up host folds case")
 	}
@@ -75,6 +75,17 @@ func TestResolveSpellsAsTheDirectoryDoes(t *testing.T) {
 	}
 	if h.Fold("/A/b") != h.Fold("/a/B") {
 		t.Error("case counts")
+	}
+	// One character or two, ß or ss: which file is meant does not show.
+	for _, path := range []string{"/Users/u/cafe\u0301", "/Users/u/Stra\u00dfe/x"} {
+		if got, err := h.ResolvePrefix(path); err == nil {
+			t.Errorf("%s is spelled otherwise: %s, want an error", path, got)
+		}
+	}
+	for _, path := range []string{"/Users/u/caf\u00e9", "/Users/u/strasse/x"} {
+		if got, err := h.ResolvePrefix(path); err != nil || got != path {
+			t.Errorf("%s: %s, %v", path, got, err)
+		}
 	}
 }
 
@@ -89,6 +100,10 @@ func (f folding) Lstat(name string) (fs.FileInfo, error) {
 		name = "Users/u"
 	case "Users/u/.SSH":
 		name = "Users/u/.ssh"
+	case "Users/u/cafe\u0301":
+		name = "Users/u/caf\u00e9"
+	case "Users/u/Stra\u00dfe":
+		name = "Users/u/strasse"
 	}
 	return f.MapFS.Lstat(name)
 }

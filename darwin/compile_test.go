@@ -26,6 +26,9 @@ func TestCompileRefuses(t *testing.T) {
 		{"tmp", "/tmp is a link to /private/tmp", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/tmp/x" }},
 		{"var", "/var is a link to /private/var", func(p *profiles.Profile, f *darwin.Facts) { f.Tmp = "/var/folders/x" }},
 		{"firmlink", "/System/Volumes/Data/Users is /Users", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/System/Volumes/Data/Users/ann" }},
+		{"tmp in another case", "/tmp is a link to /private/tmp", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/TMP/x" }},
+		{"firmlink in another case", "/System/Volumes/Data/Users is /Users", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/system/volumes/data/users/ann" }},
+		{"system's case", `the system spells it "/Users/ann"`, func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/USERS/ann" }},
 		{"nul", "a NUL byte", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/Users/ann/\x00" }},
 		{"utf-8", "not UTF-8", func(p *profiles.Profile, f *darwin.Facts) { p.Paths[0].Path = "/Users/ann/\xff" }},
 		{"pattern", "not UTF-8", func(p *profiles.Profile, f *darwin.Facts) {
@@ -225,6 +228,15 @@ func TestParseFacts(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	h := f.Host()
+	for path, want := range map[string]string{"/users/A/.SSH/id": "/Users/a/.ssh/id", "/TMP/x": "/private/tmp/x", "/Users/a/W/.Env": "/Users/a/w/.env", "/Users/a/New": "/Users/a/New"} {
+		if got, err := h.ResolvePrefix(path); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", path, got, err, want)
+		}
+	}
+	f.CaseSensitive = true
+	if f.Host().Exists("/users/A") {
+		t.Error("case does not count")
+	}
 	for path, want := range map[string]bool{"/Users/a/.ssh": true, "/Users/a/w": true, "/Users/a/w/.env": true, "/tmp/x": true, "/usr/bin/env": true, "/Users/a/.aws": false} {
 		if got := h.Exists(path); got != want {
 			t.Errorf("%s exists: %t", path, got)
@@ -233,7 +245,8 @@ func TestParseFacts(t *testing.T) {
 	if at, err := h.Resolve("/tmp/x"); err != nil || at != "/private/tmp/x" {
 		t.Errorf("/tmp/x is %s, %v", at, err)
 	}
-	for _, bad := range []string{``, `{}`, `[]`, good + `x`, `{"os":"linux","version":"15"}`, `{"os":"darwin","version":"15","surprise":1}`, `{"os":"darwin","version":"15","proxy_port":0}`, `{"os":"darwin","version":"15","proxy_port":65536}`, `{"os":"darwin","version":"15","tmp":"/tmp"}`, `{"os":"darwin","version":"15","exists":["a/../b"]}`} {
+	for _, bad := range []string{``, `{}`, `[]`, good + `x`, `{"os":"linux","version":"15"}`, `{"os":"darwin","version":"15","surprise":1}`, `{"os":"darwin","version":"15","proxy_port":0}`, `{"os":"darwin","version":"15","proxy_port":65536}`, `{"os":"darwin","version":"15","tmp":"/tmp"}`,
+		strings.Replace(good, `"home":"/Users/a",`, "", 1), strings.Replace(good, `"/private/tmp/x"`, `""`, 1), strings.Replace(good, `"workspace":"/Users/a/w",`, "", 1), `{"os":"darwin","version":"15","exists":["a/../b"]}`} {
 		if f, err := darwin.ParseFacts([]byte(bad)); err == nil {
 			t.Errorf("%s: %+v, want an error", bad, f)
 		}

@@ -74,17 +74,19 @@ func (c *compiler) grantedAbove(p string) bool {
 }
 
 // moved gives the canonical spelling of a path through a link of the root
-// directory or the data volume. Denials come in the spelling of whoever wrote
-// them, and one that is dead would fail open.
+// directory or the data volume, or in another case. Denials come in the
+// spelling of whoever wrote them, and one that is dead would fail open.
 func moved(p string) string {
 	for _, l := range firmlinks {
-		if data := "/System/Volumes/Data/" + l; beneath(data, p) {
-			p = "/" + l + p[len(data):]
+		for _, at := range [...]string{dataVolume + l, "/" + l} {
+			if rest, ok := inAnyCase(at, p); ok {
+				p = "/" + l + rest
+			}
 		}
 	}
 	for _, l := range rootLinks {
-		if beneath(l[0], p) {
-			p = l[1] + p[len(l[0]):]
+		if rest, ok := inAnyCase(l[0], p); ok {
+			p = l[1] + rest
 		}
 	}
 	return p

@@ -1,10 +1,13 @@
 package darwin_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"skillrun/darwin"
 	"skillrun/darwin/sbpl"
 	"skillrun/profiles"
 )
@@ -184,4 +187,57 @@ func escapesOf(release int) (all []escape) {
 		}
 	}
 	return all
+}
+
+// keptBuiltins are the operations that version 1 allows by itself and that no
+// policy revokes.
+var keptBuiltins = map[string]string{
+	"dynamic-code-generation": "just-in-time compilers",
+	"file-map-executable":     "libraries; denied for what the run may write",
+	"file-test-existence":     "access(2) in the caller's spelling; denied with what is denied",
+	"socket-ioctl":            "there are no sockets to use it on but those that are granted",
+	"syscall-unix":            "every program", "syscall-mach": "every program", "syscall-mig": "every program", "system-fcntl": "every program",
+}
+
+// TestBuiltinAllows: what version 1 allows whatever (deny default) says is
+// revoked by name in the policy of the zero profile, or kept for a reason. The
+// list is sbpl-eval's.
+func TestBuiltinAllows(t *testing.T) {
+	rows, err := os.ReadFile(filepath.Join(filepath.Dir(evaluator(t)), "operations.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := darwin.Compile(&profiles.Profile{}, standardFacts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const release = 26
+	own := parse(t, policy, release)
+	none, err := sbpl.Parse("(version 1)(deny default)", nil, release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, row := range strings.Split(string(rows), "\n") {
+		fields := strings.Split(row, "\t")
+		if len(fields) < 3 || strings.HasPrefix(row, "#") || fields[2] != "allow" {
+			continue
+		}
+		op := fields[0]
+		found[op] = true
+		if got := ask(t, none, op); got != "allow" {
+			t.Errorf("%s: %s under (deny default) alone, so that this proves nothing", op, got)
+		}
+		if got, kept := ask(t, own, op), keptBuiltins[op] != ""; (got == "allow") != kept {
+			t.Errorf("%s: %s, kept for a reason: %t", op, got, kept)
+		}
+	}
+	for op := range keptBuiltins {
+		if !found[op] {
+			t.Errorf("%s is kept and not in the list", op)
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d operations found", len(found))
+	}
 }

@@ -57,7 +57,7 @@ type Facts struct {
 }
 
 // ParseFacts reads a host file. An unknown key is an error, as is another
-// operating system than darwin.
+// operating system than darwin, and no home, workspace or tmp.
 func ParseFacts(data []byte) (*Facts, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -79,6 +79,12 @@ func ParseFacts(data []byte) (*Facts, error) {
 	}
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("host file: %w", err)
+	}
+	// Without a home nothing in it would be denied.
+	for _, needed := range [...]struct{ key, path string }{{"home", f.Home}, {"workspace", f.Workspace}, {"tmp", f.Tmp}} {
+		if needed.path == "" {
+			return nil, fmt.Errorf("host file: no %s", needed.key)
+		}
 	}
 	return f, nil
 }
@@ -136,7 +142,14 @@ var rootLinks = [...][2]string{
 
 // firmlinks are directories of the data volume that appear at the root
 // (/usr/share/firmlinks); the kernel asks about them there.
-var firmlinks = [...]string{"Users", "Applications", "Library", "private", "opt", "usr/local", "cores", "Volumes"}
+var firmlinks = [...]string{
+	"Users", "Applications", "Library", "private", "opt", "usr/local", "cores", "Volumes", "AppleInternal", "usr/libexec/cups", "usr/share/snmp",
+	"System/Library/Caches", "System/Library/Assets", "System/Library/AssetsV2", "System/Library/PreinstalledAssets",
+	"System/Library/PreinstalledAssetsV2", "System/Library/Speech", "System/Library/CoreServices/CoreTypes.bundle/Contents/Library",
+}
+
+// dataVolume is where the data volume is mounted.
+const dataVolume = "/System/Volumes/Data/"
 
 // Canonical fails unless p is in the one spelling that the kernel asks about,
 // as far as that shows in the text: absolute, clean, UTF-8, not through a link
@@ -150,16 +163,29 @@ func Canonical(p string) error {
 		return fmt.Errorf("path %q: not absolute and clean", p)
 	}
 	for _, l := range rootLinks {
-		if beneath(l[0], p) {
+		if _, ok := inAnyCase(l[0], p); ok {
 			return fmt.Errorf("path %q: not canonical, %s is a link to %s", p, l[0], l[1])
 		}
 	}
 	for _, l := range firmlinks {
-		if data := "/System/Volumes/Data/" + l; beneath(data, p) {
-			return fmt.Errorf("path %q: not canonical, %s is /%s", p, data, l)
+		if _, ok := inAnyCase(dataVolume+l, p); ok {
+			return fmt.Errorf("path %q: not canonical, %s is /%s", p, dataVolume+l, l)
+		}
+		if rest, ok := inAnyCase("/"+l, p); ok && !strings.HasPrefix(p, "/"+l) {
+			return fmt.Errorf("path %q: not canonical, the system spells it %q", p, "/"+l+rest)
 		}
 	}
 	return nil
+}
+
+// inAnyCase says whether p is root or lies beneath it on a volume that folds
+// case, as the system's does, and gives what follows root.
+func inAnyCase(root, p string) (rest string, ok bool) {
+	if len(p) < len(root) || !strings.EqualFold(p[:len(root)], root) {
+		return "", false
+	}
+	rest = p[len(root):]
+	return rest, rest == "" || rest[0] == '/'
 }
 
 // beneath says whether p is root or lies beneath it.

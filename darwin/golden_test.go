@@ -136,7 +136,7 @@ var goldens = []struct {
 	}},
 	{"moved", "denials in the spellings of others", func(p *profiles.Profile, f *darwin.Facts) {
 		p.Paths = append(p.Paths, tree("/", profiles.Read, "filesystem.read"))
-		for _, d := range []string{"/tmp/secret", "/var/db/x", "/etc/ssh", "/System/Volumes/Data/Users/ann/.ssh"} {
+		for _, d := range []string{"/tmp/secret", "/var/db/x", "/etc/ssh", "/System/Volumes/Data/Users/ann/.ssh", "/TMP/Other", "/system/volumes/data/users/ann/.aws"} {
 			p.Denials = append(p.Denials, profiles.Denial{Path: d, Access: all, Origin: origin("", d)})
 		}
 	}},

@@ -38,10 +38,14 @@ func (f *Facts) Host() *profiles.Host {
 			l.add(strings.TrimSuffix(p, "/") + "/")
 		}
 	}
+	var names fs.FS = folding{l}
+	if f.CaseSensitive {
+		names = l
+	}
 	return &profiles.Host{
 		OS: "darwin", Home: f.Home, User: f.User, UID: 501, CaseSensitive: f.CaseSensitive,
 		Env: map[string]string{"HOME": f.Home, "USER": f.User, "PATH": "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"},
-		FS:  l,
+		FS:  names,
 	}
 }
 
@@ -131,6 +135,39 @@ func (l listing) ReadDir(name string) ([]fs.DirEntry, error) {
 		entries = append(entries, fs.FileInfoToDirEntry(info))
 	}
 	return entries, nil
+}
+
+// folding is a listing of a volume on which case does not count.
+type folding struct{ listing }
+
+// spelled gives a name as it is listed, as far as it is.
+func (f folding) spelled(name string) string {
+	at := "."
+	for c := range strings.SplitSeq(name, "/") {
+		for _, n := range f.listing[at] {
+			if n == c {
+				break
+			}
+			if strings.EqualFold(n, c) {
+				c = n
+			}
+		}
+		at = path.Join(at, c)
+	}
+	for _, r := range rootLinks {
+		if rest, ok := inAnyCase(r[0], "/"+at); ok {
+			return r[0][1:] + rest
+		}
+	}
+	return at
+}
+
+func (f folding) Open(name string) (fs.File, error)      { return f.listing.Open(f.spelled(name)) }
+func (f folding) Stat(name string) (fs.FileInfo, error)  { return f.listing.Stat(f.spelled(name)) }
+func (f folding) Lstat(name string) (fs.FileInfo, error) { return f.listing.Lstat(f.spelled(name)) }
+func (f folding) ReadLink(name string) (string, error)   { return f.listing.ReadLink(f.spelled(name)) }
+func (f folding) ReadDir(name string) ([]fs.DirEntry, error) {
+	return f.listing.ReadDir(f.spelled(name))
 }
 
 type nameInfo struct {

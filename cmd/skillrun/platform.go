@@ -117,9 +117,9 @@ func platformProfile(c *cli.Context, j *job, names []string) error {
 	}
 	switch format {
 	case "text":
-		printParity(os.Stdout, names, receipts)
+		printParity(os.Stdout, names, receipts, j.strict)
 	case "json":
-		if err := printJSON(platformDocument(names, receipts, m)); err != nil {
+		if err := printJSON(platformDocument(names, receipts, m, j.strict)); err != nil {
 			return err
 		}
 	case "sbpl", "params":
@@ -159,8 +159,9 @@ func printPolicy(w io.Writer, p *darwin.Policy, format string) {
 	}
 }
 
-// printParity prints a line for each clause and platform.
-func printParity(w io.Writer, names []string, receipts map[string]profiles.Receipt) {
+// printParity prints a line for each clause and platform. With strict, what
+// should be held and is not counts as a gap, too.
+func printParity(w io.Writer, names []string, receipts map[string]profiles.Receipt, strict bool) {
 	for _, clause := range clauseNames(names, receipts) {
 		for i, name := range names {
 			c := clauseOf(receipts[name], clause)
@@ -178,7 +179,7 @@ func printParity(w io.Writer, names []string, receipts map[string]profiles.Recei
 			if c.Note != "" {
 				held = strings.TrimSpace(held + " (" + c.Note + ")")
 			}
-			if len((profiles.Receipt{c}).Gaps(false, nil)) > 0 {
+			if len((profiles.Receipt{c}).Gaps(strict, nil)) > 0 {
 				held = "GAP: " + held
 			}
 			fmt.Fprintf(w, "%-14s %-6s %-7s %-10s %s\n", policy.Escape(label), word, name, c.Strength, policy.Escape(held))
@@ -208,10 +209,10 @@ type platformJSON struct {
 }
 
 // platformDocument gives one platform's object, or an object of them.
-func platformDocument(names []string, receipts map[string]profiles.Receipt, m *mac) any {
+func platformDocument(names []string, receipts map[string]profiles.Receipt, m *mac, strict bool) any {
 	all := map[string]platformJSON{}
 	for _, n := range names {
-		d := platformJSON{Clauses: receipts[n], Gaps: receipts[n].Gaps(false, nil)}
+		d := platformJSON{Clauses: receipts[n], Gaps: receipts[n].Gaps(strict, nil)}
 		if d.Gaps == nil {
 			d.Gaps = []profiles.Clause{}
 		}

@@ -110,6 +110,14 @@ func TestProfileFailOnGap(t *testing.T) {
 	if !strings.Contains(stdout, "proc.survive   must   darwin  restored") {
 		t.Errorf("no line for proc.survive:\n%s", stdout)
 	}
+	if !strings.Contains(stdout, "GAP: (a denied name itself") {
+		t.Errorf("the gap that fails is not marked:\n%s", stdout)
+	}
+	stdout, stderr, code = runHere(t, onMac("profile", "--fail-on-gap", "--strict", "--format", "json")...)
+	var document struct{ Gaps []struct{ Name string } }
+	if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != exitRefused || len(document.Gaps) != strings.Count(stderr, "gap on darwin: ") || len(document.Gaps) == 0 {
+		t.Errorf("strict, as JSON: exit %d, %v, gaps %v, and on stderr:\n%s", code, err, document.Gaps, stderr)
+	}
 }
 
 func TestExplainForAnotherHost(t *testing.T) {

@@ -3,12 +3,14 @@ package darwin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"skillrun/darwin"
@@ -88,6 +90,18 @@ func compileFixture(t *testing.T, root string) (*darwin.Policy, *darwin.Facts) {
 	return policy, f
 }
 
+// byNumber names a file by its volume's and its own number, "" if there is none
+// (fsgetpath(2), volfs).
+func byNumber(file string) string {
+	var s syscall.Stat_t
+	if syscall.Stat(file, &s) != nil {
+		return ""
+	}
+	return fmt.Sprintf("/.vol/%d/%d", s.Dev, s.Ino)
+}
+
+// attempts lists them; renameatx_np(2) with RENAME_SWAP has no program, and is
+// system call 488.
 func attempts(root string, port int) []attempt {
 	at := func(p string) string { return filepath.Join(root, p) }
 	file := func(op, p string) sbpl.Query { return query(op, at(p)) }
@@ -108,6 +122,13 @@ func attempts(root string, port int) []attempt {
 	}
 	for _, p := range []string{"ws/sub", "ws/.git", "ws/.vscode"} {
 		all = append(all, attempt{"rename " + p, `/bin/mv "$1" "$2"`, []string{at(p), at("tmp/dir")}, []sbpl.Query{file("file-write-unlink", p), file("file-write-create", "tmp/dir")}})
+	}
+	for _, p := range []string{"ws/main.py", "ws/.env", "home/.ssh/id"} {
+		// Another way to name a file, and one to exchange two.
+		all = append(all,
+			attempt{"read by number " + p, `exec 3<"$1"`, []string{byNumber(at(p))}, []sbpl.Query{file("file-read-data", p)}},
+			attempt{"swap " + p, `/usr/bin/perl -e 'exit(syscall(488, -2, $ARGV[0], -2, $ARGV[1], 2) != 0)' "$1" "$2"`, []string{at(p), at("tmp/x")},
+				[]sbpl.Query{file("file-write-unlink", p), file("file-write-create", p), file("file-write-unlink", "tmp/x"), file("file-write-create", "tmp/x")}})
 	}
 	target := "tcp:127.0.0.1:" + strconv.Itoa(port)
 	return append(all,

@@ -5,6 +5,9 @@ package profiles
 var denyRows = []denyRow{
 	{Name: "LD_*", Reason: "libraries loaded into every program (LD_PRELOAD, LD_AUDIT, LD_LIBRARY_PATH)"},
 	{Name: "DYLD_*", Reason: "libraries loaded into every program"},
+	{Name: "MallocLogFile", Reason: "a file that every program of macOS appends to, before it is confined"},
+	{Name: "MallocStackLogging*", Reason: "files that every program of macOS writes, before it is confined"},
+	{Name: "PATH_LOCALE", Reason: "locale data loaded by libc (macOS)"},
 	{Name: "GCONV_PATH", Reason: "libraries loaded by iconv"},
 	{Name: "GLIBC_TUNABLES", Reason: "behaviour of the loader and allocator"},
 	{Name: "LOCPATH", Reason: "where locales, with their code, are loaded from"},

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,5 +145,25 @@ func TestPlatformUsage(t *testing.T) {
 	}
 	if stdout, stderr, code := runHere(t, "profile", "--manifest", "../manifest.json", "--platform", "darwin"); code != 0 || !strings.Contains(stdout, "fs.read") {
 		t.Errorf("a Mac made up: exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// TestMacCostsNothingAtStart: what is for macOS does nothing before main, so
+// that a launch elsewhere is none the slower for it.
+func TestMacCostsNothingAtStart(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "\ninit os @") {
+		t.Fatalf("no trace: %v\n%s", err, out)
+	}
+	for _, line := range strings.Split(string(out), "\n") {
+		if strings.HasPrefix(line, "init skillrun/darwin") {
+			t.Error(line)
+		}
 	}
 }

@@ -144,10 +144,10 @@ func (c *compiler) receipt() {
 
 	// What follows runs without, and says so.
 	switch {
-	case c.p.Allows(c.workspace(), profiles.Delete).Allowed:
-		add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
 	case !c.writesNames():
 		add(profiles.ClauseKeep, profiles.Kernel, "landlock", "")
+	case !c.keeps():
+		add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
 	case sup:
 		add(profiles.ClauseKeep, profiles.Supervised, "supervisor", "")
 	default:
@@ -258,11 +258,13 @@ func (c *compiler) receiptLed(add func(name string, s profiles.Strength, mechani
 	add(profiles.ClauseListen, profiles.Supervised, "supervisor", "what the run serves to itself stands at an address on loopback that other programs here are not told")
 }
 
-func (c *compiler) workspace() string {
-	if c.p.Workspace == "" {
-		return "/"
-	}
-	return c.p.Workspace
+// keeps says whether there is a tree where the run may create and not delete.
+func (c *compiler) keeps() bool {
+	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool {
+		return r.Access&profiles.Create != 0 && !slices.ContainsFunc(c.p.Paths, func(over profiles.PathRule) bool {
+			return over.Access&profiles.Delete != 0 && (over.Path == r.Path && (over.Tree || !r.Tree) || over.Tree && inTree(over.Path, r.Path))
+		})
+	})
 }
 
 // hasControl says whether a denial of class Control lies in a tree that the

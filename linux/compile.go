@@ -285,7 +285,7 @@ func (c *compiler) landlock() {
 		c.grant(r.Path, r.Access, info.IsDir())
 	}
 	own := profiles.AllAccess
-	if c.p.Workspace == "" || !c.p.Allows(c.p.Workspace, profiles.Execute).Allowed {
+	if !c.p.Process.ExecuteOwn {
 		own &^= profiles.Execute
 	}
 	for _, dir := range c.facts.Own {

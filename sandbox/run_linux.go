@@ -21,8 +21,8 @@ import (
 // not run, or that nothing is known of how it ended.
 func Run(spec *Spec) (Result, error) {
 	features := linux.Probe()
-	if spec.Namespaces == Off {
-		features.Namespaces = false
+	if spec.Namespaces == Off || spec.Namespaces == Auto && spec.Profile.Process.Query {
+		features.Namespaces = false // in its own a run sees no process but its own
 	}
 	if spec.Namespaces == On && !features.Namespaces {
 		return Result{}, errors.New("no namespaces can be made here, and they were asked for")
@@ -197,6 +197,7 @@ const standIn = "RUN"
 // have it, for explaining: the run's own directories have a name that stands
 // for theirs.
 func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
+	f.Namespaces = f.Namespaces && !p.Process.Query
 	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)}, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true

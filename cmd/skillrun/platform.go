@@ -165,24 +165,24 @@ func printParity(w io.Writer, names []string, receipts map[string]profiles.Recei
 	for _, clause := range clauseNames(names, receipts) {
 		for i, name := range names {
 			c := clauseOf(receipts[name], clause)
-			if c.Name == "" {
-				c = profiles.Clause{Must: profiles.Must(clause), Note: "not reported"}
-			}
-			label, word := clause, "should"
+			label, word, strength := clause, "should", c.Strength.String()
 			if i > 0 {
 				label = ""
 			}
-			if c.Must {
+			if profiles.Must(clause) {
 				word = "must"
 			}
 			held := c.Mechanism
+			if c.Name == "" {
+				strength, held = "-", "not reported"
+			}
 			if c.Note != "" {
 				held = strings.TrimSpace(held + " (" + c.Note + ")")
 			}
-			if len((profiles.Receipt{c}).Gaps(strict, nil)) > 0 {
+			if c.Name != "" && len((profiles.Receipt{c}).Gaps(strict, nil)) > 0 {
 				held = "GAP: " + held
 			}
-			fmt.Fprintf(w, "%-14s %-6s %-7s %-10s %s\n", policy.Escape(label), word, name, c.Strength, policy.Escape(held))
+			fmt.Fprintf(w, "%-14s %-6s %-7s %-10s %s\n", policy.Escape(label), word, name, strength, policy.Escape(held))
 		}
 	}
 }

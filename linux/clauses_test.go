@@ -1,0 +1,78 @@
+package linux_test
+
+import (
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"skillrun/linux"
+	"skillrun/profiles"
+)
+
+// compileFor compiles rules for a machine with Landlock and seccomp.
+func compileFor(supervise bool, process profiles.Process, rules ...profiles.PathRule) *linux.Plan {
+	p := &profiles.Profile{Workspace: "/w", Paths: rules, Process: process}
+	f := linux.Features{Landlock: 7, Seccomp: true, Notify: supervise}
+	return linux.Compile(p, f, linux.Facts{FS: fstest.MapFS{"w/x": {}, "data/x": {}, "own/x": {}}, Own: []string{"/own"}, Supervise: supervise})
+}
+
+// TestOwnDirectoriesExecute: programs start in the run's own directories where
+// the profile says so, whatever it says about the workspace.
+func TestOwnDirectoriesExecute(t *testing.T) {
+	workspace := profiles.PathRule{Path: "/w", Tree: true, Access: profiles.Read}
+	for _, own := range []bool{false, true} {
+		for _, access := range []profiles.Access{profiles.Read, profiles.Read | profiles.Execute} {
+			workspace.Access = access
+			plan := compileFor(true, profiles.Process{ExecuteOwn: own}, workspace)
+			found := false
+			for _, r := range plan.Layers[0].Rules {
+				if r.Path == "/own" {
+					found = true
+					if got := r.Access&ll.AccessFSExecute != 0; got != own {
+						t.Errorf("profile says %t, workspace %s: executes in its own directories: %t", own, access, got)
+					}
+				}
+			}
+			if !found {
+				t.Errorf("no rule for the run's own directories: %+v", plan.Layers[0].Rules)
+			}
+		}
+	}
+}
+
+// TestKeepClause: what existed is not deleted, and where that is not held the
+// receipt says so, whatever may be deleted elsewhere.
+func TestKeepClause(t *testing.T) {
+	const (
+		write = profiles.Read | profiles.Write | profiles.Create
+		all   = write | profiles.Delete
+	)
+	rule := func(path string, a profiles.Access) profiles.PathRule {
+		return profiles.PathRule{Path: path, Tree: true, Access: a}
+	}
+	for _, c := range []struct {
+		name            string
+		rules           []profiles.PathRule
+		without, within profiles.Strength // a supervisor
+	}{
+		{"reading", []profiles.PathRule{rule("/w", profiles.Read)}, profiles.Kernel, profiles.Kernel},
+		{"writing", []profiles.PathRule{rule("/w", write)}, profiles.None, profiles.Supervised},
+		{"deleting", []profiles.PathRule{rule("/w", all)}, profiles.Kernel, profiles.Kernel},
+		{"deleting in another tree", []profiles.PathRule{rule("/w", all), rule("/data", write)}, profiles.None, profiles.Supervised},
+		{"deleting above", []profiles.PathRule{rule("/", all), rule("/data", write)}, profiles.Kernel, profiles.Kernel},
+	} {
+		for _, supervise := range []bool{false, true} {
+			want := c.without
+			if supervise {
+				want = c.within
+			}
+			receipt := compileFor(supervise, profiles.Process{}, c.rules...).Receipt
+			i := slices.IndexFunc(receipt, func(clause profiles.Clause) bool { return clause.Name == profiles.ClauseKeep })
+			if i < 0 || receipt[i].Strength != want {
+				t.Errorf("%s, supervised %t: %+v, want %s", c.name, supervise, receipt, want)
+			}
+		}
+	}
+}

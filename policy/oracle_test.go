@@ -42,9 +42,8 @@ type oracleCase struct {
 
 const oracleTime = "2006-01-02T15:04:05.000000Z"
 
-// TestOracle holds State.Decide to an independent engine, written in Python
-// from the paper. `make eval` asks about
-// 100,000.
+// TestOracle holds State.Decide to an independent engine, written in Python from
+// the paper. `make eval` asks about 100,000 cases.
 func TestOracle(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -111,17 +110,48 @@ func TestOracle(t *testing.T) {
 // decideCase asks our engine.
 func decideCase(t *testing.T, c *oracleCase) (effect, entry, reason string) {
 	t.Helper()
-	entries := func(list []map[string]any) []policy.Entry {
-		data, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
+	s, r := c.engine(t)
+	a := s.Decide(r)
+	entry = "nothing"
+	for _, list := range []struct {
+		name    string
+		entries []policy.Entry
+	}{{"permissions", s.Declared}, {"task_scope", s.Task}, {"granted_set", s.Granted}} {
+		for i := range list.entries {
+			if a.Entry == &list.entries[i] {
+				entry = fmt.Sprintf("%s[%d]", list.name, i)
+			}
 		}
-		es, err := policy.ParseEntries("case", data)
-		if err != nil {
-			t.Fatalf("%v in %s", err, data)
-		}
-		return es
 	}
+	return a.Effect.String(), entry, a.Reason
+}
+
+// fataler is a test or a check of rapid's.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func parseEntries(t fataler, list []map[string]any) []policy.Entry {
+	t.Helper()
+	if list == nil {
+		return nil
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	es, err := policy.ParseEntries("case", data)
+	if err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return es
+}
+
+// engine is a case as our engine has it.
+func (c *oracleCase) engine(t fataler) (policy.State, policy.Request) {
+	t.Helper()
 	at := func(s string) time.Time {
 		when, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
@@ -131,7 +161,7 @@ func decideCase(t *testing.T, c *oracleCase) (effect, entry, reason string) {
 	}
 	s := policy.State{
 		Workspace: c.State.Workspace, Initialized: at(c.State.Initialized), Tiers: map[string]policy.Tier{}, Undeclared: policy.AskUndeclared(),
-		Declared: entries(c.Policy.Permissions), Task: entries(c.State.Task), Granted: entries(c.State.Granted),
+		Declared: parseEntries(t, c.Policy.Permissions), Task: parseEntries(t, c.State.Task), Granted: parseEntries(t, c.State.Granted),
 	}
 	for name, tier := range c.Policy.Tiers {
 		s.Tiers[name] = policy.BuiltIn - policy.Tier(tier-1)
@@ -160,27 +190,16 @@ func decideCase(t *testing.T, c *oracleCase) (effect, entry, reason string) {
 	}
 	r.Command, _ = c.Request["command"].(string)
 	r.Arguments, _ = c.Request["arguments"].(map[string]string)
+	uses := c.State.Uses[r.Capability]
 	r.Uses = func(_ *policy.Entry, period time.Duration) (n int64) {
-		for _, u := range c.State.Uses[r.Capability] {
+		for _, u := range uses {
 			if when := at(u); when.After(now.Add(-period)) && !when.After(now) {
 				n++
 			}
 		}
 		return n
 	}
-	a := s.Decide(r)
-	entry = "nothing"
-	for _, list := range []struct {
-		name    string
-		entries []policy.Entry
-	}{{"permissions", s.Declared}, {"task_scope", s.Task}, {"granted_set", s.Granted}} {
-		for i := range list.entries {
-			if a.Entry == &list.entries[i] {
-				entry = fmt.Sprintf("%s[%d]", list.name, i)
-			}
-		}
-	}
-	return a.Effect.String(), entry, a.Reason
+	return s, r
 }
 
 // drawer draws policies and requests that have something to do with each other.

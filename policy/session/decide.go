@@ -288,6 +288,7 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 		return j
 	}
 	j.need.Level = j.c.Level
+	j.single = j.answer.Entry == nil && slices.ContainsFunc(r.Paths, s.wide)
 	if why != "" {
 		j.need.Reason += " (" + policy.Escape(why) + ")"
 	}
@@ -311,6 +312,9 @@ func (s *Session) ownFiles(j *judged) {
 	}
 	j.need.Effect, j.need.Reason, j.need.Source = policy.Allow, "a loaded skill's own files can be read", "session"
 }
+
+// wide says whether a yes to a directory would be one to all that the user has.
+func (s *Session) wide(dir string) bool { return dir == "/" || within(dir, s.set.Home) }
 
 // unread are what could not be read of a command, as the preset wants it.
 func (s *Session) unread(a *Action, read *scan.Result, v *Verdict) (needs []judged) {

@@ -46,6 +46,9 @@ func (s *Session) choices(needs []judged) []Choice {
 // same come to one; what no entry was about, to one grant for each capability.
 func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (call, error) {
 	c := call{ID: id, At: s.now(), Skills: v.Skills, Acts: certain}
+	if v.Effect == policy.Confirm {
+		c.Most = slices.Max(v.Choices)
+	}
 	var prompted []policy.Entry
 	single := map[string]bool{} // what of it counts once only
 	size := 0
@@ -146,13 +149,17 @@ func danger(n PromptNeed) int {
 
 // Answer takes what the user said to a verdict of effect Confirm, by the name of
 // its call: a host that asks in its own way calls it where it learns the answer.
-// It fails if the call is not known, or the choice was not one of its.
+// It fails if the call is not known or was answered before, or the choice was not
+// one of its.
 func (s *Session) Answer(id string, choice Choice) error {
 	i := slices.IndexFunc(s.more.Calls, func(c call) bool { return c.ID == id && id != "" })
 	if i < 0 {
 		return fmt.Errorf("session %q: no call %q waits for an answer", s.state.ID, clip(id, 64))
 	}
-	c := s.more.Calls[i]
+	c := &s.more.Calls[i]
+	if c.Most == No {
+		return fmt.Errorf("session %q: call %q does not wait for an answer", s.state.ID, id)
+	}
 	if choice == No {
 		s.more.Calls = slices.Delete(s.more.Calls, i, i+1)
 		if _, err := s.log.Append(&audit.Grant{Action: "deny", For: Once.String(), Session: s.state.ID, Run: id, By: "host"}); err != nil {
@@ -160,9 +167,13 @@ func (s *Session) Answer(id string, choice Choice) error {
 		}
 		return s.save()
 	}
-	if err := s.grant(&c, choice, "host"); err != nil {
+	if choice > c.Most {
+		return fmt.Errorf("session %q: the answer %q was not offered", s.state.ID, choice)
+	}
+	if err := s.grant(c, choice, "host"); err != nil {
 		return err
 	}
+	c.Most = No
 	return s.save()
 }
 

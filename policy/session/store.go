@@ -96,6 +96,7 @@ type call struct {
 	Skills []string  `json:"skills,omitempty"`
 	Acts   bool      `json:"acts,omitempty"` // Skills were found by what the command runs
 	Asked  []asked   `json:"asked,omitempty"`
+	Most   Choice    `json:"most,omitempty"` // the most lasting answer that can be given
 	Done   bool      `json:"done,omitempty"` // Run has given it out
 }
 

@@ -292,25 +292,32 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 	if why != "" {
 		j.need.Reason += " (" + policy.Escape(why) + ")"
 	}
-	s.ownFiles(&j)
+	s.ownFiles(st, &j)
 	s.tighten(st, &j)
 	return j
 }
 
-// ownFiles lets a loaded skill's own files be read: that is what loading is.
-func (s *Session) ownFiles(j *judged) {
-	if j.need.Effect != policy.Confirm || len(j.request.Paths) == 0 {
-		return
-	}
-	if n := j.c.Name; n != "filesystem.read" && n != "source_code.read" {
+// ownFiles lets a loaded skill's own files be read, whatever other skills
+// declare: that is what loading is. Ceilings of the configuration and entries
+// that deny hold all the same.
+func (s *Session) ownFiles(st *policy.State, j *judged) {
+	if n := j.c.Name; len(j.request.Paths) == 0 || n != "filesystem.read" && n != "source_code.read" {
 		return
 	}
 	for _, p := range j.request.Paths {
-		if s.skillAt(p) == nil {
+		if k := s.skillAt(p); k == nil || k.Pending {
 			return
 		}
 	}
-	j.need.Effect, j.need.Reason, j.need.Source = policy.Allow, "a loaded skill's own files can be read", "session"
+	effect := j.need.Effect
+	if effect == policy.Deny && j.answer.Entry == nil && strings.HasPrefix(j.answer.Source, "skill:") {
+		alone := *st
+		alone.Bounds = slices.DeleteFunc(slices.Clone(st.Bounds), func(b policy.Bounded) bool { return strings.HasPrefix(b.Name, "skill:") })
+		effect = alone.Decide(j.request).Effect
+	}
+	if effect != policy.Deny {
+		j.need.Effect, j.need.Reason, j.need.Source = policy.Allow, "a loaded skill's own files can be read", "session"
+	}
 }
 
 // wide says whether a yes to a directory would be one to all that the user has.

@@ -66,6 +66,15 @@ func (s *Session) compose(c *call, parents []string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range s.more.Skills {
+		if k := &s.more.Skills[i]; !k.Pending && !strings.ContainsAny(k.Dir, "*?[{") {
+			own, err := policy.ParseGrant("filesystem.read:"+k.Dir, "loaded skill")
+			if err != nil {
+				return nil, err
+			}
+			grants = append(grants, own)
+		}
+	}
 	in := policy.Input{Tier: policy.Approved, Preset: s.set.Preset, Limits: s.set.Limits, Accepted: accepted, Grants: grants, Narrowings: s.set.Narrowings, Ceilings: slices.Clip(s.set.Ceilings), Floors: slices.Clip(s.set.Floors)}
 	document := func(name string, entries []policy.Entry) *policy.Document {
 		return &policy.Document{File: name, Entries: s.careful(st.Settled(entries, accepted), accepted)}

@@ -63,7 +63,7 @@ func (c *Command) run(ctx context.Context, question, answer any) error {
 	case out.over:
 		return fail(errors.New("its answer is too long"))
 	}
-	d := json.NewDecoder(bytes.NewReader(out.Bytes()))
+	d := json.NewDecoder(bytes.NewReader(out.kept))
 	d.DisallowUnknownFields()
 	if err := d.Decode(answer); err != nil {
 		return fail(fmt.Errorf("its answer does not read: %w", err))
@@ -74,18 +74,20 @@ func (c *Command) run(ctx context.Context, question, answer any) error {
 	return nil
 }
 
-// bounded keeps what fits.
+// bounded keeps what fits. It is no more than a Writer: a bytes.Buffer in it
+// would be read into past the bound.
 type bounded struct {
-	bytes.Buffer
+	kept []byte
 	over bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxAnswer {
+	if len(b.kept)+len(p) > maxAnswer {
 		b.over = true
 		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	b.kept = append(b.kept, p...)
+	return len(p), nil
 }
 
 // Prompt is what somebody is asked.

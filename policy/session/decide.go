@@ -133,8 +133,12 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if v.Effect == policy.Deny {
 		return v, needs, look, nil
 	}
+	counted := map[string]bool{} // a call is one use, whatever it needs the capability for
 	for i := range needs {
-		s.used(st, needs[i].c.Name, now)
+		if name := needs[i].c.Name; !counted[name] {
+			counted[name] = true
+			s.used(st, name, now)
+		}
 		s.touch(&needs[i])
 	}
 	return v, needs, look, nil
@@ -257,7 +261,10 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 
 // requestFor is one need of a command as a request.
 func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir string, now time.Time) policy.Request {
-	r := policy.Request{Capability: c.Name, Command: "", Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
+	r := policy.Request{Capability: c.Name, Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
+	if c.Name == "shell.execute" {
+		r.Command = a.command() // it is the typed command that specifiers hold
+	}
 	switch {
 	case n.Target == "" || !n.Exact:
 	case strings.HasPrefix(n.Target, "$"):
@@ -280,8 +287,16 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 
 // judge decides one request, with what a session adds to the policy.
 func (s *Session) judge(st *policy.State, r policy.Request, target string, exact bool, why string) judged {
-	j := judged{c: policy.Lookup(r.Capability), request: r}
-	j.answer = st.Decide(r)
+	j := judged{answer: st.Decide(r)}
+	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && broader(r.Capability) != "" {
+		wide := r
+		wide.Capability = broader(r.Capability)
+		wide.Uses = s.uses(wide.Capability, r.Time)
+		if b := st.Decide(wide); b.Effect > a.Effect {
+			r, j.answer = wide, b
+		}
+	}
+	j.c, j.request = policy.Lookup(r.Capability), r
 	j.need = Need{Capability: r.Capability, Target: target, Exact: exact, Effect: j.answer.Effect, Reason: j.answer.Reason, Source: j.answer.Source}
 	if j.c == nil {
 		j.need.Reason = "unknown capability " + policy.Escape(clip(r.Capability, 100))
@@ -295,6 +310,21 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 	s.ownFiles(st, &j)
 	s.tighten(st, &j)
 	return j
+}
+
+// broader names the capability that has another in it, where it covers the same
+// paths: source code and commits are files. Who declares files need not declare
+// those, unless somebody says something on them.
+func broader(capability string) string {
+	switch capability {
+	case "source_code.read", "commit.read":
+		return "filesystem.read"
+	case "source_code.write", "commit.create":
+		return "filesystem.write"
+	case "source_code.delete":
+		return "filesystem.delete"
+	}
+	return ""
 }
 
 // ownFiles lets a loaded skill's own files be read, whatever other skills

@@ -156,7 +156,8 @@ func TestGrantKeepsConstraints(t *testing.T) {
 		{"capability":"external_api.call","effect":"confirm","constraints":{"rate_limit":{"max":3,"per":"hour"}}},
 		{"capability":"tool.invoke","effect":"confirm","constraints":{"arguments":{"format":["csv"]}}},
 		{"capability":"shell.execute","effect":"confirm","constraints":{"denied_command_patterns":["push"]}},
-		{"capability":"commit.read","effect":"allow"}]`)
+		{"capability":"commit.read","effect":"allow"},
+		{"capability":"process.query","effect":"allow","constraints":{"rate_limit":{"max":2,"per":"hour"}}}]`)
 	s := w.start()
 	call := func(r policy.Request) session.Verdict { return s.Decide(ctx, action("T", r)) }
 	host := func(capability string) policy.Request {
@@ -175,6 +176,11 @@ func TestGrantKeepsConstraints(t *testing.T) {
 	w.want(call(host("external_api.call")), policy.Allow, "the third use")
 	w.want(call(host("external_api.call")), policy.Confirm, "over the rate")
 	w.want(call(invoke("xml")), policy.Confirm, "another argument")
+	many := action("T", policy.Request{Capability: "process.query"})
+	many.Requests = append(many.Requests, many.Requests[0], many.Requests[0])
+	w.want(s.Decide(ctx, many), policy.Allow, "a call is one use")
+	w.want(s.Decide(ctx, many), policy.Allow, "the second")
+	w.want(s.Decide(ctx, many), policy.Confirm, "the third")
 	w.want(call(policy.Request{Capability: "shell.execute", Command: "git push"}), policy.Deny, "a denied pattern")
 	w.at = at.Add(10 * time.Minute)
 	w.want(call(host("web.fetch")), policy.Confirm, "expired")

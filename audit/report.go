@@ -340,7 +340,9 @@ func Sessions(dir string) ([]*Session, error) {
 		case r.Start != nil:
 			s.Runs++
 		case r.Grant != nil:
-			s.Grants++
+			if r.Grant.Action == "grant" {
+				s.Grants++
+			}
 		case r.End != nil:
 			if r.End.Status != Success {
 				s.Failed++

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 20_000, "random policies and requests that the oracle is asked about")
+	cases = flag.Int("cases", 10_000, "random policies and requests that the oracle is asked about")
 	seed  = flag.Uint64("seed", 2026, "of the random policies")
 )
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"skillrun/policy/session"
 )
 
 // Main is main, for the tests that start this program as a user would. The
@@ -25,4 +28,9 @@ func Variables() []string {
 		names = append(names, limitVariable(f.Names()[0]))
 	}
 	return names
+}
+
+// AskChoice is what the terminal is asked about a call.
+func AskChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, error) {
+	return askChoice(r, w, p)
 }

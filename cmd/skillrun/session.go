@@ -194,10 +194,10 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 		fmt.Fprintf(w, "  > %s\n", policy.Escape(p.Input))
 	}
 	for _, n := range p.Needs {
-		fmt.Fprintf(w, "  %-10s %s\n", n.Level, policy.Escape(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason))
+		fmt.Fprintf(w, "  %-10s %s\n", n.Level, shown(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason))
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(w, "  %-10s %s\n", "note", policy.Escape(n))
+		fmt.Fprintf(w, "  %-10s %s\n", "note", shown(n))
 	}
 	in := bufio.NewReader(r)
 	for {
@@ -213,6 +213,15 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 			}
 		}
 	}
+}
+
+// shown is text for the terminal that was escaped before. If it was not, it is
+// now.
+func shown(text string) string {
+	if escaped := policy.Escape(text); strings.ReplaceAll(escaped, `\\`, `\`) != text {
+		return escaped
+	}
+	return text
 }
 
 // maxEvent bounds what decide reads: 1 MiB, as all JSON of ours.

@@ -90,7 +90,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Prompt is what somebody is asked.
+// Prompt is what somebody is asked. Tool, Skills and Input are as they came; the
+// rest is escaped for terminals.
 type Prompt struct {
 	Session string   `json:"session"`
 	Tool    string   `json:"tool,omitempty"`

@@ -104,7 +104,7 @@ func (s *Session) ask(ctx context.Context, a *Action, v *Verdict, needs []judged
 	if p.Input == "" {
 		p.Input = a.Input
 	}
-	p.Input = policy.Escape(clip(p.Input, 4000))
+	p.Input = clip(p.Input, 4000)
 	for _, c := range v.Choices {
 		p.Choices = append(p.Choices, c.String())
 	}

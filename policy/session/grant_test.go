@@ -268,13 +268,13 @@ func TestAsker(t *testing.T) {
 		t.Fatalf("asked %+v", a.asked)
 	}
 	p := a.asked[0]
-	for _, text := range []string{p.Input, p.Reason, p.Needs[0].Target, p.Needs[0].Reason} {
+	for _, text := range []string{p.Reason, p.Needs[0].Target, p.Needs[0].Reason} {
 		if strings.ContainsAny(text, "\x1b\r\u202e\u200b") {
 			t.Errorf("a prompt has %q", text)
 		}
 	}
-	if want := `curl https://a.com/\x1b[2J\u202e -o \u200bx # \x0d`; p.Input != want {
-		t.Errorf("the prompt shows %s, want %s", p.Input, want)
+	if want := "curl https://a.com/\x1b[2J\u202e -o \u200bx # \r"; p.Input != want {
+		t.Errorf("the prompt has %q, want %q", p.Input, want)
 	}
 	if p.Choices[0] != "deny" || p.Session != "s1" || p.Tool != "Bash" {
 		t.Errorf("%+v", p)

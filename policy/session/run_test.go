@@ -127,7 +127,7 @@ func TestRunOfSkills(t *testing.T) {
 	w.holds(s, byGood, "read a.com b.com")       // of the skill
 	w.load(s, bad)
 	w.holds(s, byGood, "read b.com")
-	w.holds(s, byBad, "read write b.com") // at the user's word: its "allow" asks
+	w.holds(s, byBad, "read write b.com")   // at the user's word: its "allow" asks
 	w.holds(s, byBad, "read b.com", "good") // the intersection
 	w.holds(s, byGood, "read b.com", "bad")
 	v := s.Decide(ctx, bash(byGood))

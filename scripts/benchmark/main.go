@@ -51,6 +51,9 @@ func benchmark(skillrun string, rounds, many, work int) error {
 	if err := w.throughput(many); err != nil {
 		return err
 	}
+	if err := w.decisions(rounds); err != nil {
+		return err
+	}
 	if err := w.memory(); err != nil || work == 0 {
 		return err
 	}
@@ -70,7 +73,7 @@ func (w *world) launches(rounds int) error {
 	for round := range warm + rounds {
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
-			d, err := w.launch(kinds[i].argv)
+			d, err := w.launch(kinds[i].argv, os.DevNull, os.Stdout)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kinds[i].name, err)
 			}
@@ -112,7 +115,7 @@ func (w *world) throughput(many int) error {
 				go func() {
 					var err error
 					for range n {
-						if _, err = w.launch(k.argv); err != nil {
+						if _, err = w.launch(k.argv, os.DevNull, os.Stdout); err != nil {
 							break
 						}
 					}

@@ -119,19 +119,20 @@ func (w *world) kinds() []kind {
 	return kinds
 }
 
-// launch starts a program in the workspace and gives the time to its end.
-func (w *world) launch(argv []string) (time.Duration, error) {
-	null, err := os.Open(os.DevNull)
+// launch starts a program in the workspace, with a file as its standard input,
+// and gives the time to its end.
+func (w *world) launch(argv []string, in string, out *os.File) (time.Duration, error) {
+	input, err := os.Open(in)
 	if err != nil {
 		return 0, err
 	}
-	defer null.Close()
+	defer input.Close()
 	seccomp, err := os.Open(w.seccomp)
 	if err != nil {
 		return 0, err
 	}
 	defer seccomp.Close()
-	attr := &os.ProcAttr{Dir: filepath.Join(w.dir, "work"), Env: w.env, Files: []*os.File{null, os.Stdout, os.Stderr, seccomp}}
+	attr := &os.ProcAttr{Dir: filepath.Join(w.dir, "work"), Env: w.env, Files: []*os.File{input, out, os.Stderr, seccomp}}
 	start := time.Now()
 	p, err := os.StartProcess(argv[0], argv, attr)
 	if err != nil {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// decision is one kind of call that is decided about, as a whole process.
+type decision struct {
+	name    string
+	command string // "" is the bare program that the others are compared with
+	gate    time.Duration
+}
+
+// decisions measures `skillrun decide` on one call of an agent's shell tool,
+// interleaved with a bare program.
+func (w *world) decisions(rounds int) error {
+	kinds := []decision{
+		{name: "true, bare"},
+		{"decide, one line", "git status && ls -la | wc -l > out.txt", 8 * time.Millisecond},
+		{"decide, 500 lines", long(), 50 * time.Millisecond},
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	start, err := w.event("start.json", map[string]any{"event": "start", "session": "bench"})
+	if err != nil {
+		return err
+	}
+	if _, err := w.launch([]string{w.skillrun, "decide"}, start, null); err != nil {
+		return fmt.Errorf("decide: %w", err)
+	}
+	events := make([]string, len(kinds))
+	for i, k := range kinds {
+		events[i], err = w.event(fmt.Sprintf("call%d.json", i), map[string]any{
+			"event": "call", "session": "bench", "tool": "Bash", "confined": true,
+			"requests": []map[string]string{{"capability": "shell.execute", "command": k.command}},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	times := make([][]time.Duration, len(kinds))
+	const warm = 3
+	for round := range warm + rounds {
+		for _, i := range rand.Perm(len(kinds)) {
+			argv, in := []string{w.skillrun, "decide"}, events[i]
+			if kinds[i].command == "" {
+				argv, in = []string{"/bin/true"}, os.DevNull
+			}
+			d, err := w.launch(argv, in, null)
+			if err != nil {
+				return fmt.Errorf("%s: %w", kinds[i].name, err)
+			}
+			if round >= warm {
+				times[i] = append(times[i], d)
+			}
+		}
+	}
+	fmt.Printf("\none decision about a call, medians of %d interleaved rounds\n", rounds)
+	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tms\tx bare\tgate")
+	bare := median(times[0])
+	for i, k := range kinds {
+		d, gate := median(times[i]), ""
+		if k.gate > 0 {
+			if gate = fmt.Sprintf("%v: held", k.gate); d > k.gate {
+				gate = fmt.Sprintf("%v: MISSED", k.gate)
+			}
+		}
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%s\n", k.name, float64(d)/1e6, ratio(d, bare), gate)
+	}
+	return t.Flush()
+}
+
+func (w *world) event(name string, event any) (path string, err error) {
+	b, err := json.Marshal(event)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(w.dir, name)
+	return path, os.WriteFile(path, b, 0o644)
+}
+
+// long is a command of 500 lines that reads, writes and asks for many things.
+func long() string {
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, "cat src/file%d.txt | grep -n 'foo%d' > out/%d.txt\n", i, i, i)
+		fmt.Fprintf(&b, "for f in a b c; do cp $f /tmp/x%d; done\n", i)
+		fmt.Fprintf(&b, "curl -s https://host%d.example.com/api/%d -o d%d.json\n", i%7, i, i)
+		fmt.Fprintf(&b, "if [ -f x%d ]; then rm -f x%d; else python3 -c 'print(%d)'; fi\n", i, i, i)
+		fmt.Fprintf(&b, "git log --oneline -n %d && make target%d || echo no\n", i, i)
+	}
+	return b.String()
+}

@@ -28,6 +28,7 @@ type board struct {
 	status int32  // wait status of the command
 	cause  uint32 // why the run was ended, if not by the command
 	killed uint32 // processes that were still alive when the command ended
+	stops  uint32 // futex: counts the times that a signal stopped the command, and its end
 
 	// Resource use of the whole tree, filled in at the end.
 	userMicros, systemMicros uint64
@@ -65,6 +66,15 @@ const (
 //go:norace
 func wake(word *uint32) {
 	*word = 1
+	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWake, 1<<30, 0, 0, 0)
+}
+
+// count adds one to a futex word and wakes everyone who waits for it to change.
+//
+//go:nosplit
+//go:norace
+func count(word *uint32) {
+	*word++
 	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWake, 1<<30, 0, 0, 0)
 }
 

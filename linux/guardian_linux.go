@@ -19,10 +19,9 @@ import (
 
 // guard is everything that the guardian needs, prepared before the fork.
 type guard struct {
-	board    *board
-	launcher int32 // pid, in the launcher's own pid namespace
-	pidfd    int32 // the launcher's pidfd
-	outside  bool  // the guardian is in the launcher's pid namespace
+	board   *board
+	pidfd   int32 // the launcher's pidfd
+	outside bool  // the guardian is in the launcher's pid namespace
 
 	setup     *step // run by the guardian
 	setupLen  int
@@ -34,7 +33,6 @@ type guard struct {
 	shell     *byte
 	envp      **byte
 	mask      uint64 // signal mask that the command starts with
-	jobs      bool   // a shell watches the launcher: stop it when the command stops
 	wall      syscall.Timespec
 	hasWall   bool
 	children  *byte // path of the guardian's list of children
@@ -57,7 +55,6 @@ const (
 
 	sigKill = 9
 	sigChld = 17
-	sigStop = 19
 	sigTerm = 15
 
 	// signalSize is the kernel's sigset size in bytes.
@@ -218,11 +215,8 @@ func (g *guard) wait(command int32) {
 				break
 			}
 			if status&0xff == 0x7f { // stopped
-				// What a terminal sends stops the launcher, too, which is in
-				// the same process group; a second signal might come after the
-				// shell has continued both.
-				if int32(pid) == command && g.outside && g.jobs && status>>8&0xff == sigStop {
-					sys(syscall.SYS_KILL, uintptr(g.launcher), sigStop, 0)
+				if int32(pid) == command {
+					count(&b.stops)
 				}
 				continue
 			}

@@ -103,7 +103,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	}
 	p.cleanup = append(p.cleanup, self)
 
-	g := &guard{board: board, pidfd: int32(self), launcher: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0, jobs: cmd.Jobs}
+	g := &guard{board: board, pidfd: int32(self), outside: plan.Namespaces&NSPID == 0}
 	if cmd.Wall > 0 {
 		g.hasWall = true
 		g.wall = syscall.NsecToTimespec(int64(cmd.Wall))
@@ -134,6 +134,9 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	if err := <-forked; err != nil {
 		return nil, err
 	}
+	if cmd.Jobs {
+		go p.stopToo()
+	}
 	ok = true
 	return p, nil
 }
@@ -143,7 +146,10 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 func (p *Process) hold(flags uintptr, forked chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(p.ended)
+	defer func() {
+		close(p.ended)
+		count(&p.board.stops)
+	}()
 	// What is orphaned by a killed guardian must come back to us.
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	g := p.guard
@@ -175,6 +181,25 @@ func (p *Process) hold(flags uintptr, forked chan<- error) {
 		wake(&p.board.prepared)
 		wake(&p.board.ready)
 		wake(&p.board.done)
+	}
+}
+
+// stopToo stops this process whenever a signal has stopped the command, until
+// the run has ended.
+func (p *Process) stopToo() {
+	for seen := uint32(0); ; {
+		n := load(&p.board.stops)
+		select {
+		case <-p.ended:
+			return
+		default:
+		}
+		if n != seen {
+			seen = n
+			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			continue
+		}
+		syscall.Syscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&p.board.stops)), opFutexWait, uintptr(n), 0, 0, 0)
 	}
 }
 

@@ -97,6 +97,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		Cgroup: group,
 		Jobs:   jobControl(),
 	}
+	if cmd.Jobs {
+		defer leaveStops()()
+	}
 	var leads *linux.Egress
 	if plan.Filter&linux.NotifyInternet != 0 {
 		if leads, err = door.leads(spec); err != nil {
@@ -259,20 +262,22 @@ func isSocketCall(name string) bool {
 
 // umask reads this process's umask, which umask(2) cannot without setting it.
 func umask() uint32 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0o077
-	}
-	_, rest, ok := strings.Cut(string(b), "Umask:")
-	if !ok {
-		return 0o077
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.ParseUint(strings.TrimSpace(line), 8, 32)
+	n, err := strconv.ParseUint(ownStatus("Umask:"), 8, 32)
 	if err != nil {
 		return 0o077
 	}
 	return uint32(n)
+}
+
+// ownStatus reads a line of this process's status.
+func ownStatus(field string) string {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(b), field)
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
 }
 
 func descriptor(f *os.File) int {

@@ -170,7 +170,11 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 func catchSignals() (caught func() <-chan os.Signal) {
 	signals, done := make(chan os.Signal, 16), make(chan struct{})
 	go func() {
-		signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+		for _, s := range [...]os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+			if !signal.Ignored(s) { // else the command ignores it, too, as under nohup
+				signal.Notify(signals, s)
+			}
+		}
 		close(done)
 	}()
 	return func() <-chan os.Signal {

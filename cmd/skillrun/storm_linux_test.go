@@ -40,8 +40,8 @@ func TestStorm(t *testing.T) {
 		t.Fatal(err)
 	}
 	survivors := withArgument(t, marker)
-	if len(survivors) != 1 {
-		t.Fatalf("without skillrun there are %q", survivors)
+	if len(survivors) == 0 {
+		t.Fatal("the daemon is no daemon without skillrun either")
 	}
 	for _, s := range survivors {
 		pid, err := strconv.Atoi(s[:strings.IndexByte(s, ' ')])

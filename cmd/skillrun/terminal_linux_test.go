@@ -260,7 +260,10 @@ func TestJobControl(t *testing.T) {
 		for name, text := range map[string]string{
 			"run": "#!/bin/sh\nexec " + launch + "python3 \"$@\"\n",
 			// Not pause(2): the stop may come before it, and the handler then too.
-			"job":  "import signal, sys, time\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)\n",
+			"job": "import signal, sys, time\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)\n",
+			// One stops not at all, one in its own time, as an editor does.
+			"deaf": "import signal, time\nsignal.signal(signal.SIGTSTP, signal.SIG_IGN)\nprint('ready', flush=True)\nprint('read', input(), flush=True)\n",
+			"slow": "import os, signal\ndef stop(*_):\n    os.write(1, b'tidied\\n')\n    os.kill(os.getpid(), signal.SIGSTOP)\n    os.write(1, b'back\\n')\nsignal.signal(signal.SIGTSTP, stop)\nos.write(1, b'ready\\n')\nos.write(1, b'read ' + os.read(0, 9))\n",
 			"idle": "import time\nprint('ready', flush=True)\ntime.sleep(60)\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
@@ -279,6 +282,17 @@ func TestJobControl(t *testing.T) {
 			{"continued", ""},
 			{"prompt> ", "echo status=$?\n"},
 			{"status=1", ""},
+			{"prompt> ", "./run deaf\n"},
+			{"ready\r\n", "\x1a"},
+			{"^Z", "one\n"},
+			{"read one", ""},
+			{"prompt> ", "./run slow\n"},
+			{"ready\r\n", "\x1a"},
+			{"tidied", ""},
+			{"Stopped", ""},
+			{"prompt> ", "fg\n"},
+			{"back", "two\n"},
+			{"read two", ""},
 			{"prompt> ", "./run idle\n"},
 			{"ready\r\n", "\x1a"},
 			{"Stopped", ""},
@@ -405,6 +419,19 @@ func TestFirstProcess(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if got := ending(err); got != c.want {
 			t.Errorf("%s: %s, want %s: %s", c.script, got, c.want, out)
+		}
+	}
+}
+
+// What is ignored when skillrun starts, as under nohup, the command ignores.
+func TestIgnoredSignals(t *testing.T) {
+	dir, env := home(t)
+	command := []string{"sh", "-c", "kill -HUP $$; kill -INT $$; kill -TSTP $$; echo alive"}
+	for _, launch := range [][]string{nil, {program(t), "--"}, {program(t), "--namespaces", "off", "--"}} {
+		cmd := exec.Command("sh", append([]string{"-c", `trap '' HUP INT TSTP; exec "$@"`, "sh"}, append(launch, command...)...)...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "alive\n" {
+			t.Errorf("by %q: %v: %s", launch, err, out)
 		}
 	}
 }

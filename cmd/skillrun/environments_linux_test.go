@@ -273,3 +273,77 @@ func compareReceipt(t *testing.T, skill string, foreign bool, report string) {
 		t.Errorf("%s: another receipt than %s (run with -update if it is meant):\n%s", skill, golden, d)
 	}
 }
+
+// elsewhere are machines that are not this one, by what a probe finds there.
+// None of them is to have a gap under standard.
+var elsewhere = []struct {
+	name     string
+	features linux.Features
+}{
+	// Linux 6.1, user namespaces for everybody.
+	{"Debian 12, a user", linux.Features{Landlock: 2, Namespaces: true, NetNamespace: true, Keyring: true, UID: 1000}},
+	// Linux 6.8; AppArmor takes the capabilities in user namespaces.
+	{"Ubuntu 24.04 runner", linux.Features{Landlock: 4, Keyring: true, UID: 1001}},
+	// Docker's filter refuses namespaces and keyrings, and leaves root 14 capabilities.
+	{"Docker, root", linux.Features{Landlock: 4, Capabilities: 0xa80425fb}},
+	{"Docker, a user", linux.Features{Landlock: 4, UID: 1000}},
+	{"Linux 6.15, root with all capabilities", linux.Features{Landlock: 7, Namespaces: true, NetNamespace: true, Keyring: true, Capabilities: 1<<41 - 1, Cgroup: "v2"}},
+	// Root in a container without root: 11 capabilities, and /proc is masked, so that no other can be mounted.
+	{"podman without root", linux.Features{Landlock: 6, Capabilities: 0x800405fb}},
+	{"Linux 5.13, no namespaces", linux.Features{Landlock: 1, UID: 1000}},
+	{"Linux 6.2, no namespaces", linux.Features{Landlock: 3, UID: 1000}},
+	{"Linux 6.10, no namespaces", linux.Features{Landlock: 5, UID: 1000}},
+}
+
+// What holds csv-report on other machines is what the golden file says.
+func TestReceiptsElsewhere(t *testing.T) {
+	dir, env := home(t)
+	skill, err := filepath.Abs("../../examples/skills/csv-report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt := func(name string, f linux.Features) string {
+		f.Seccomp, f.Notify, f.Children, f.Pidfd, f.CloseRange = true, true, true, true, true
+		b, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "features.json")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program(t), "explain", "--features", file, "--skill", skill, "--approve", "declared", "--", "python3", "scripts/report.py", "in.csv")
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		_, held, ok := strings.Cut(string(out), "\nheld here by:\n")
+		if err != nil || !ok {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		return held
+	}
+	var b strings.Builder
+	for _, m := range elsewhere {
+		held := receipt(m.name, m.features)
+		if strings.Contains(held, "gaps:") {
+			t.Errorf("%s: gaps under standard:\n%s", m.name, held)
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", m.name, held)
+	}
+	if held := receipt("no Landlock", linux.Features{}); !strings.Contains(held, "gaps:") || !strings.Contains(held, "\n  fs.read\n") {
+		t.Errorf("without Landlock there is no gap:\n%s", held)
+	}
+	const golden = "testdata/receipts/elsewhere.txt"
+	if *updateDocs {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("other receipts than %s (run with -update if it is meant):\n%s", golden, d)
+	}
+}

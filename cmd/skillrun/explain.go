@@ -237,6 +237,9 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 	for _, e := range append(j.set.Entries(), j.set.Grants()...) {
 		fmt.Fprintf(w, "  %-8s %-24s %s\n", e.Effect, e.Capability, policy.Escape(e.Pos.String()))
 	}
+	for _, f := range j.findings {
+		fmt.Fprintf(w, "  %-8s %s\n", "note", policy.Escape(f.String()))
+	}
 	fmt.Fprintln(w, "\nfiles:")
 	for _, rule := range p.Paths {
 		tail := ""

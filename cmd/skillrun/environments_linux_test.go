@@ -26,8 +26,9 @@ type world struct {
 	env []string
 }
 
-// newWorld makes one; owner other than 0 gets the workspace.
-func newWorld(t *testing.T, owner int) *world {
+// newWorld makes one. Another owner gets the workspace for himself, or, where
+// root cannot do what it likes, for everybody.
+func newWorld(t *testing.T, o owner) *world {
 	t.Helper()
 	dir, env := home(t)
 	// The system's programs: those of another home are not this one's.
@@ -90,9 +91,12 @@ func newWorld(t *testing.T, owner int) *world {
 
 	w.outside(t, "git", "init", "-q")
 	w.outside(t, "git", "add", "c/main.c")
-	if owner != os.Getuid() {
-		w.outside(t, "chown", "-R", fmt.Sprintf("%d:%d", owner, owner), dir)
+	if o.uid != os.Getuid() {
+		w.outside(t, "chown", "-R", fmt.Sprintf("%d:%d", o.uid, o.uid), dir)
 		w.outside(t, "chmod", "700", dir)
+	}
+	if o.capless {
+		w.outside(t, "chmod", "-R", "a+rwX", dir)
 	}
 	return w
 }
@@ -139,27 +143,42 @@ var ordinaryPrograms = []struct {
 	{name: "git", needs: "git", line: `git commit -q -m message && git log --format='%an <%ae> %s'`, want: "A User <user@example.test> message", grants: []string{"commit.create"}},
 }
 
+// owner is whose workspace it is.
+type owner struct {
+	uid     int
+	capless bool // skillrun is started by root without capabilities
+}
+
 // owners gives the owners that a workspace can have here: this user and, for
 // root, another one.
-func owners() map[string]int {
-	all := map[string]int{"own workspace": os.Getuid()}
+func owners() map[string]owner {
+	all := map[string]owner{"own workspace": {uid: os.Getuid()}}
 	if os.Getuid() == 0 {
-		all["workspace of another"] = 1001
+		all["workspace of another"] = owner{uid: 1001}
+		all["workspace of another without capabilities"] = owner{1001, true}
 	}
 	return all
+}
+
+// skillrun is the program in this world.
+func (w *world) skillrun(t *testing.T, o owner, arg ...string) *exec.Cmd {
+	if o.capless {
+		return w.command("setpriv", append([]string{"--bounding-set=-all", "--inh-caps=-all", "--", program(t)}, arg...)...)
+	}
+	return w.command(program(t), arg...)
 }
 
 // Ordinary programs work under the preset standard in every environment,
 // without a gap allowed.
 func TestOrdinary(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	for name, owner := range owners() {
+	for name, o := range owners() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, owner)
+			w := newWorld(t, o)
 			for _, p := range ordinaryPrograms {
 				t.Run(p.name, func(t *testing.T) {
-					if p.name == "go" && (owner != os.Getuid() || sandboxtest.Emulated() != "") && os.Getenv("E2E") == "" {
+					if p.name == "go" && (o.uid != os.Getuid() || sandboxtest.Emulated() != "") && os.Getenv("E2E") == "" {
 						t.Skip("builds all of go's runtime once more: make e2e does")
 					}
 					if _, err := exec.LookPath(p.needs); err != nil {
@@ -172,7 +191,7 @@ func TestOrdinary(t *testing.T) {
 					for _, g := range p.grants {
 						args = append(args, "--grant", g)
 					}
-					cmd := w.command(program(t), append(args, "--denials", "--", "sh", "-c", p.line)...)
+					cmd := w.skillrun(t, o, append(args, "--denials", "--", "sh", "-c", p.line)...)
 					out, err := cmd.CombinedOutput()
 					if err != nil || !strings.Contains(string(out), p.want) {
 						t.Errorf("%v, want %q:\n%s", err, p.want, out)
@@ -191,9 +210,9 @@ func TestReceipts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, owner := range owners() {
+	for name, o := range owners() {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, owner)
+			w := newWorld(t, o)
 			w.outside(t, "cp", examples+"/data/co2-mauna-loa.csv", w.dir)
 			w.outside(t, "git", "-c", "safe.directory=*", "commit", "-q", "-m", "one")
 			for _, run := range []struct{ skill, made, want, command string }{
@@ -202,7 +221,7 @@ func TestReceipts(t *testing.T) {
 			} {
 				report := filepath.Join(filepath.Dir(w.dir), run.skill+".json")
 				args := []string{"--skill", filepath.Join(examples, "skills", run.skill), "--approve", "declared", "--report", report, "--"}
-				cmd := w.command(program(t), append(args, strings.Fields(run.command)...)...)
+				cmd := w.skillrun(t, o, append(args, strings.Fields(run.command)...)...)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("%s: %v\n%s", run.skill, err, out)
 					continue
@@ -210,7 +229,7 @@ func TestReceipts(t *testing.T) {
 				if b, err := os.ReadFile(filepath.Join(w.dir, run.made)); err != nil || !strings.Contains(string(b), run.want) {
 					t.Errorf("%s: %v: %.200q", run.skill, err, b)
 				}
-				compareReceipt(t, run.skill, owner != os.Getuid(), report)
+				compareReceipt(t, run.skill, o, report)
 			}
 		})
 	}
@@ -219,7 +238,7 @@ func TestReceipts(t *testing.T) {
 // compareReceipt holds a run's receipt against the golden file of this
 // environment. They are of a kernel that has all that is used; on an older one
 // only the gaps count.
-func compareReceipt(t *testing.T, skill string, foreign bool, report string) {
+func compareReceipt(t *testing.T, skill string, o owner, report string) {
 	t.Helper()
 	data, err := os.ReadFile(report)
 	if err != nil {
@@ -244,7 +263,11 @@ func compareReceipt(t *testing.T, skill string, foreign bool, report string) {
 	if os.Getuid() != 0 {
 		environment[1] = "user"
 	}
-	if foreign {
+	switch {
+	case o.capless:
+		// What keeps a capability in a user namespace is not there to keep.
+		environment = []string{"none", "root without capabilities, workspace of another"}
+	case o.uid != os.Getuid():
 		environment[1] = "root, workspace of another"
 	}
 	var b strings.Builder

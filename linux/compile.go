@@ -282,7 +282,7 @@ func (c *compiler) landlock() {
 		if info.IsDir() && !r.Tree {
 			continue // Validate refuses such a rule for what it can know
 		}
-		c.grant(r.Path, r.Access, info.IsDir())
+		c.grant(r.Path, c.together(r), info.IsDir())
 	}
 	own := profiles.AllAccess
 	if !c.p.Process.ExecuteOwn {
@@ -320,6 +320,22 @@ func (c *compiler) landlock() {
 		second.Rules = rules(c.inner, handled&(readFile|readDir|execute))
 	}
 	c.plan.Layers = []Ruleset{first, second}
+}
+
+// together gives a rule's access, and where it lets the run create, what other
+// rules grant there as well: what decides how a denied file is kept apart from
+// new ones is whether the run may read and create in the same directory.
+func (c *compiler) together(r *profiles.PathRule) profiles.Access {
+	a := r.Access
+	if a&profiles.Create == 0 {
+		return a
+	}
+	for i := range c.p.Paths {
+		if o := &c.p.Paths[i]; o.Path == r.Path || o.Tree && inTree(o.Path, r.Path) {
+			a |= o.Access
+		}
+	}
+	return a
 }
 
 // grant gives access a to the tree (or file) at p, leaving out what is denied

@@ -51,7 +51,7 @@ func CallRules() []SyscallRule {
 			"sched_getparam sched_setparam sched_getscheduler sched_setscheduler sched_getattr sched_setattr " +
 			"sched_get_priority_max sched_get_priority_min sched_rr_get_interval sched_getaffinity sched_setaffinity",
 			Reason: "limits and scheduling; libc names its own threads by id here, so the filter cannot tell them from the " +
-				"user's other processes, whose priority and affinity are in reach without a PID namespace"},
+				"user's other processes: the supervisor can"},
 		{Action: Allow, Calls: "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal",
 			Reason: "signals: Landlock scopes them from ABI 6, the supervisor below it (NotifyKill)"},
 		{Action: Allow, Calls: "rt_sigaction rt_sigprocmask rt_sigpending rt_sigtimedwait rt_sigsuspend rt_sigreturn sigaltstack " +
@@ -193,6 +193,8 @@ func ArgumentRules() []SyscallRule {
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
 		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 2), Reason: "PRIO_USER: all the user's processes"},
+		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 1), Reason: "PRIO_PGRP: the other programs of a pipeline, too"},
+		{Action: Errno, Errno: eperm, Calls: "ioprio_set", When: masked(0, low32, 2), Reason: "IOPRIO_WHO_PGRP, the same"},
 		{Action: Errno, Errno: eperm, Calls: "ioprio_set", When: masked(0, low32, 3), Reason: "IOPRIO_WHO_USER: all the user's processes"},
 		{Action: Errno, Errno: eopnotsupp, Calls: "sendto", When: masked(3, msgFastopen, msgFastopen),
 			Reason: "MSG_FASTOPEN connects past Landlock's and the supervisor's connect; callers fall back"},
@@ -236,6 +238,9 @@ func NotifyRules() []SyscallRule {
 		{For: NotifyMetadata, Action: Notify, Calls: "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat " +
 			"utime utimes futimesat utimensat setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat",
 			Reason: "mode, owner, times, attributes, of names and of descriptors open for reading"},
+		{For: NotifyMetadata, Action: Notify, Calls: "sched_setparam sched_setscheduler sched_setattr sched_setaffinity", When: notZero(0),
+			Reason: "priority and processors of other threads: the run's own only"},
+		{For: NotifyMetadata, Action: Notify, Calls: "setpriority ioprio_set", When: notZero(1), Reason: "the same; who is asked for by user or group is refused"},
 		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afUnix), Reason: "made by the supervisor, which keeps a copy until connect"},
 		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afInet), Reason: "made by the supervisor, bound to lo"},
 		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afInet6), Reason: "made by the supervisor, bound to lo"},

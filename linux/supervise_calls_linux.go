@@ -71,5 +71,11 @@ func calls() []call {
 		{nr: unix.SYS_RT_SIGQUEUEINFO, name: "rt_sigqueueinfo", serve: serveSigqueue},
 		{nr: unix.SYS_RT_TGSIGQUEUEINFO, name: "rt_tgsigqueueinfo", serve: serveTgsigqueue},
 		{nr: unix.SYS_PIDFD_SEND_SIGNAL, name: "pidfd_send_signal", serve: servePidfdSignal},
+		{nr: unix.SYS_SCHED_SETPARAM, name: "sched_setparam", serve: serveSchedule},
+		{nr: unix.SYS_SCHED_SETSCHEDULER, name: "sched_setscheduler", serve: serveSchedule},
+		{nr: unix.SYS_SCHED_SETATTR, name: "sched_setattr", serve: serveSchedule},
+		{nr: unix.SYS_SCHED_SETAFFINITY, name: "sched_setaffinity", serve: serveSchedule},
+		{nr: unix.SYS_SETPRIORITY, name: "setpriority", serve: serveSchedule, path: 1},
+		{nr: unix.SYS_IOPRIO_SET, name: "ioprio_set", serve: serveSchedule, path: 1},
 	}, legacyCalls()...)
 }

@@ -55,6 +55,9 @@ type Supervision struct {
 	// Egress rules on the run's internet sockets; nil where that is not this
 	// Supervisor's.
 	Egress *Egress
+	// OwnProcesses says that the run has a PID namespace of its own: no number
+	// of a process in it is that of one outside.
+	OwnProcesses bool
 	// Umask is the launcher's.
 	Umask uint32
 	// Verdict is called for each refusal, from the Supervisor's threads, one

@@ -236,6 +236,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Capabilities = plan.KeepCapabilities
 	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
 	config.Egress = leads
+	config.OwnProcesses = plan.Namespaces&linux.NSPID != 0
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

@@ -669,6 +669,8 @@ func serveTruncate(r *request) {
 		r.fail(unix.EISDIR)
 	case r.s.denied[o.id()]:
 		r.refuse(r.s.deniedFile(o, profiles.Write))
+	case r.s.config.Profile.Limits.FileSize > 0 && int64(r.args[1]) > max(o.st.Size, r.s.config.Profile.Limits.FileSize):
+		r.fail(unix.EFBIG) // the performing thread has no such limit
 	default:
 		if rule := r.located(o, r.editable); !o.anonymous && !rule.ok() {
 			r.refuse(rule)

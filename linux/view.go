@@ -74,6 +74,10 @@ func (c *compiler) mounts() {
 		{Kind: MountBind, Target: "/proc/sys", Source: "/proc/sys"},
 		{Kind: MountReadOnly, Target: "/proc/sys"},
 	}
+	if _, ok := c.lstat("/proc/keys"); ok {
+		// The names of the user's keys, whatever keyring they are in.
+		view = append(view, Mount{Kind: MountBind, Target: "/proc/keys", Source: "/dev/null"})
+	}
 	for i := range c.plan.Layers {
 		for j := range c.plan.Layers[i].Rules {
 			if r := &c.plan.Layers[i].Rules[j]; inTree("/proc", r.Path) {

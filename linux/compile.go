@@ -128,6 +128,7 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.leads = c.supervise && c.plan.Namespaces&NSNet == 0 &&
 		(p.Network.Mode == profiles.NetHosts || p.Network.Mode == profiles.NetNone && len(p.Network.Listen) > 0)
 	c.findPoints()
+	c.findLinks()
 	c.mask()
 	c.landlock()
 	c.mounts()
@@ -155,7 +156,8 @@ type compiler struct {
 	// leads says that the run's internet sockets are the supervisor's, which
 	// leads them to the gate.
 	leads  bool
-	points []point // sorted by path
+	points []point                       // sorted by path
+	linked map[fileID][]*profiles.Denial // denied files that have other names
 	// granted and inner collect the rules of the first and second layer.
 	granted, inner map[string]uint64
 	// opens says that opens must be decided by the supervisor, since a denied
@@ -193,6 +195,7 @@ func (c *compiler) findPoints() {
 	for i := range c.p.Denials {
 		d := &c.p.Denials[i]
 		if !carvable(d) {
+			c.noteControl(d)
 			continue
 		}
 		if d.Match == "" {
@@ -231,6 +234,9 @@ func (c *compiler) walk(root string, denials []*profiles.Denial) {
 		}
 		if a != 0 {
 			c.points = append(c.points, point{p, a})
+			if info, err := e.Info(); err == nil {
+				c.noteLinks(p, info, denials...)
+			}
 		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {

@@ -30,6 +30,8 @@ type Plan struct {
 	Carved []string `json:"carved,omitempty"`
 	// Denied lists the denied files whose opens the supervisor decides.
 	Denied []string `json:"denied,omitempty"`
+	// Linked denies other names of files that the profile denies by name.
+	Linked []profiles.Denial `json:"linked,omitempty"`
 	// SelfTest is what the command must be refused before it starts.
 	SelfTest SelfTest `json:"self_test"`
 	// Receipt says how strongly each clause of the profile is held.

@@ -230,7 +230,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	if !ok {
 		return nil, nil
 	}
-	config.Profile = spec.Profile
+	config.Profile = plan.WithLinked(spec.Profile)
 	config.Own = facts.Own
 	config.Denied = plan.Denied
 	config.Capabilities = plan.KeepCapabilities

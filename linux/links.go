@@ -1,0 +1,135 @@
+package linux
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"skillrun/profiles"
+)
+
+// A file that a denial finds by its name may have had other names before the
+// run. Those in the same tree are denied as well: the tree is searched for them
+// only where a denied file has more names than one, which is rare.
+
+// noteLinks remembers a denied file with several names.
+func (c *compiler) noteLinks(p string, info fs.FileInfo, denials ...*profiles.Denial) {
+	id, names := linkCount(info)
+	if names < 2 || !info.Mode().IsRegular() {
+		return
+	}
+	if c.linked == nil {
+		c.linked = map[fileID][]*profiles.Denial{}
+	}
+	for _, d := range denials {
+		if d.Covers(p) && !slices.Contains(c.linked[id], d) {
+			c.linked[id] = append(c.linked[id], d)
+		}
+	}
+}
+
+// noteControl looks at the control files at the top of a tree, where a user's
+// own are; the tree is not searched for them.
+func (c *compiler) noteControl(d *profiles.Denial) {
+	if d.Match == "" || strings.Contains(d.Match, "*") {
+		return
+	}
+	p := path.Join(d.Path, d.Match)
+	info, ok := c.lstat(p)
+	if !ok {
+		return
+	}
+	c.noteLinks(p, info, d)
+	if !info.IsDir() {
+		return
+	}
+	entries, err := fs.ReadDir(c.facts.FS, fsName(p))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			c.noteLinks(path.Join(p, e.Name()), info, d)
+		}
+	}
+}
+
+// findLinks adds a denial for every other name, by which the plan and the
+// supervisor then go.
+func (c *compiler) findLinks() {
+	if len(c.linked) == 0 {
+		return
+	}
+	roots := map[string]bool{}
+	for _, denials := range c.linked {
+		for _, d := range denials {
+			roots[d.Path] = true
+		}
+	}
+	var search func(dir string)
+	search = func(dir string) {
+		entries, err := fs.ReadDir(c.facts.FS, fsName(dir))
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			p := path.Join(dir, e.Name())
+			if e.IsDir() {
+				search(p)
+				continue
+			}
+			if !e.Type().IsRegular() {
+				continue
+			}
+			info, err := e.Info()
+			if err != nil {
+				continue
+			}
+			id, names := linkCount(info)
+			if names < 2 {
+				continue
+			}
+			for _, d := range c.linked[id] {
+				if !d.Covers(p) {
+					c.plan.Linked = append(c.plan.Linked, profiles.Denial{Path: p, Access: d.Access, Class: d.Class, Origin: d.Origin})
+				}
+			}
+		}
+	}
+	for root := range roots {
+		search(root)
+	}
+	if len(c.plan.Linked) == 0 {
+		return
+	}
+	slices.SortFunc(c.plan.Linked, func(a, b profiles.Denial) int { return strings.Compare(a.Path, b.Path) })
+	c.p = c.plan.WithLinked(c.p)
+	for i := range c.plan.Linked {
+		if d := &c.plan.Linked[i]; carvable(d) {
+			c.points = append(c.points, point{d.Path, d.Access})
+		}
+	}
+	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
+}
+
+// WithLinked gives the profile with the plan's further denials in it.
+func (p *Plan) WithLinked(profile *profiles.Profile) *profiles.Profile {
+	if len(p.Linked) == 0 {
+		return profile
+	}
+	q := *profile
+	q.Denials = append(slices.Clone(q.Denials), p.Linked...)
+	return &q
+}
+
+// linkCount gives a file's identity and how many names it has, 0 if that cannot
+// be told.
+func linkCount(info fs.FileInfo) (fileID, uint64) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fileID{}, 0
+	}
+	return fileID{uint64(st.Dev), uint64(st.Ino)}, uint64(st.Nlink)
+}

@@ -141,7 +141,7 @@ func TestReceipt(t *testing.T) {
 		profiles.ClauseRead, profiles.ClauseWrite, profiles.ClauseDeny, profiles.ClauseExecute, profiles.ClauseControl, profiles.ClauseMetadata,
 		profiles.ClauseNetwork, profiles.ClauseListen, profiles.ClauseUnix, profiles.ClauseProcesses, profiles.ClauseSurvivors, profiles.ClauseChildren,
 		profiles.ClauseTerminal, profiles.ClauseEnvironment, profiles.ClauseDescriptors, profiles.ClauseCapabilities, profiles.ClauseKernel,
-		profiles.ClauseKeep, profiles.ClauseStat, profiles.ClauseCmdline, profiles.ClauseLoad, profiles.ClauseShm, profiles.ClauseMemory,
+		profiles.ClauseKeep, profiles.ClauseStat, profiles.ClauseCmdline, profiles.ClauseLoad, profiles.ClauseLater, profiles.ClauseShm, profiles.ClauseMemory,
 		profiles.ClauseLimits, profiles.ClauseFronting, profiles.ClauseMethod,
 	}
 	var got []string

@@ -43,6 +43,7 @@ func (c *compiler) receipt() profiles.Receipt {
 	}
 	kernel(profiles.ClauseCmdline, "")
 	kernel(profiles.ClauseLoad, "")
+	kernel(profiles.ClauseLater, "")
 	if p.Process.Create {
 		add(profiles.ClauseShm, profiles.None, "", "POSIX names that begin with /mp-, /loky-, /psm_ or /__KMP_ are shared with the user's other programs; all others are refused")
 	} else {

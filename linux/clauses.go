@@ -163,6 +163,14 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseCmdline, profiles.None, "", "command lines of the user's other processes can be read")
 	}
 	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
+	switch {
+	case !c.hidesPatterns():
+		add(profiles.ClauseLater, profiles.Kernel, "landlock", "")
+	case c.opens:
+		add(profiles.ClauseLater, profiles.Supervised, "supervisor", "")
+	default:
+		add(profiles.ClauseLater, profiles.None, "", "a secret that somebody else puts into a readable directory during the run can be read")
+	}
 	either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
 	c.limits(add)
 	if c.p.Network.Mode == profiles.NetHosts && (c.leads || c.plan.Namespaces&NSNet != 0) {
@@ -280,6 +288,17 @@ func (c *compiler) hasControl() bool {
 			if r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// hidesPatterns says whether names that do not exist yet are denied to readers.
+func (c *compiler) hidesPatterns() bool {
+	for i := range c.p.Denials {
+		d := &c.p.Denials[i]
+		if d.Match != "" && d.Access&profiles.Read != 0 && c.p.Allows(d.Path, profiles.Read).Allowed {
+			return true
 		}
 	}
 	return false

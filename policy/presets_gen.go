@@ -24,6 +24,10 @@ var presets = [...]Preset{
 				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
 			},
 			{
+				Clause: "fs.later",
+				Reason: "what is hidden is what was there at the start; who adds a secret meanwhile is somebody outside",
+			},
+			{
 				Clause: "hook.allowed_commands",
 				Reason: "a specifier such as Bash(git:*) holds the command that is typed; the kernel sees programs, not command lines",
 			},
@@ -112,6 +116,10 @@ var presets = [...]Preset{
 			{
 				Clause: "fs.load",
 				Reason: "what an interpreter reads it can run; only executing is a right of the kernel's",
+			},
+			{
+				Clause: "fs.later",
+				Reason: "what is hidden is what was there at the start; who adds a secret meanwhile is somebody outside",
 			},
 			{
 				Clause: "hook.allowed_commands",

@@ -67,6 +67,7 @@ const (
 	ClauseStat         = "fs.stat"      // names and stat of denied files
 	ClauseCmdline      = "proc.cmdline" // command lines of other processes
 	ClauseLoad         = "fs.load"      // loading, as opposed to executing, of writable code
+	ClauseLater        = "fs.later"     // secrets that others put into readable trees during the run
 	ClauseShm          = "ipc.shm"      // private /dev/shm, SysV and POSIX ipc
 	ClauseMemory       = "limit.memory" // memory of the whole tree
 	ClauseLimits       = "limit.others" // the other limits

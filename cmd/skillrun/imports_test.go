@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"sandbox/wasm":                {"profiles"},
 	"sandbox/worker":              {"sandbox"},
 	"sandbox/sandboxtest":         {"linux", "profiles"},
+	"sandbox/sandboxtest/attack":  {"linux", "sandbox/sandboxtest"},
 	"sandbox/sandboxtest/emulate": {"linux"},
 	"sandbox/sandboxtest/judge":   {"sandbox/sandboxtest"},
 	"cmd/skillrun":                {"*"},

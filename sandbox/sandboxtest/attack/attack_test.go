@@ -1,0 +1,190 @@
+//go:build linux
+
+package attack_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"skillrun/sandbox/sandboxtest"
+	"skillrun/sandbox/sandboxtest/attack"
+)
+
+var (
+	program = flag.String("skillrun", "", "the skillrun `program` to attack; built if not given")
+	all     = flag.Bool("all", false, "every attempt and every job, not every fifth")
+	only    = flag.String("only", "", "those whose name contains `TEXT` alone")
+	peers   = flag.Bool("peers", false, "bwrap and firejail too")
+	observe = flag.Bool("observe", false, "skillrun --denials too")
+	limits  = flag.String("limits", filepath.Join("..", "..", "..", "docs", "limits.md"), "the documented limits")
+	results = flag.String("results", "", "write the results to `FILE`")
+)
+
+// root is where scenes are made: in a home, as work is, since /tmp is a place of
+// its own in many a run.
+func root(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(cache, "attack-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	if *program != "" {
+		return filepath.Abs(*program)
+	}
+	dir, err := os.MkdirTemp("", "attack-build-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "skillrun")
+	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", path, "skillrun/cmd/skillrun")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+func skillrun(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatalf("build skillrun: %v", err)
+	}
+	return path
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if path, err := built(); err == nil && *program == "" {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// chosen says whether one is run this time. Attempts that may get through are,
+// since they are what the documented limits are compared with.
+func chosen(i int, p *attack.Program) bool {
+	if *only != "" {
+		return strings.Contains(p.String(), *only)
+	}
+	return *all || i%5 == 0 || p.Limit != ""
+}
+
+type record struct {
+	mu   sync.Mutex
+	list []attack.Result
+}
+
+func (r *record) add(list ...attack.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, list...)
+}
+
+// save appends to the file of results.
+func (r *record) save(t *testing.T) {
+	if *results == "" {
+		return
+	}
+	f, err := os.OpenFile(*results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, x := range r.list {
+		if err := json.NewEncoder(f).Encode(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Nothing gets through but what the receipt of this environment says, and that
+// is what docs/limits.md says, in both directions.
+func TestAttempts(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	list, err := attack.Attempts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 200 {
+		t.Errorf("%d attempts, want at least 200", len(list))
+	}
+	here, dir := attack.Here(), root(t)
+	confiners := []attack.Confiner{attack.Skillrun(skillrun(t))}
+	receipt, err := attack.Receipt(confiners[0], dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var admitted []string
+	for clause, strength := range receipt {
+		if strength == "none" {
+			admitted = append(admitted, clause)
+		}
+	}
+	slices.Sort(admitted)
+	documented, err := attack.Documented(*limits, here.Features.Namespaces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(documented, admitted); d != "" {
+		t.Errorf("docs/limits.md and the receipt here differ (-documented +receipt):\n%s", d)
+	}
+	if *observe {
+		confiners = append(confiners, attack.Skillrun(skillrun(t), "--denials"))
+	}
+	if *peers {
+		confiners = append(confiners, attack.Peers()...)
+	}
+	var seen record
+	t.Run("each", func(t *testing.T) {
+		for i, p := range list {
+			if !chosen(i, &p) {
+				continue
+			}
+			t.Run(strings.ReplaceAll(p.String(), "/", "_"), func(t *testing.T) {
+				t.Parallel()
+				for _, r := range here.Run(&p, dir, func(c string) bool { return slices.Contains(admitted, c) }, confiners...) {
+					seen.add(r)
+					ours := strings.HasPrefix(r.Confiner, "skillrun")
+					if r.Verdict == attack.Through && ours || r.Verdict == attack.Broken && ours || r.Verdict == attack.Blunt {
+						t.Errorf("%s: %s: %s", r.Confiner, r.Verdict, r.What)
+					}
+				}
+			})
+		}
+	})
+	seen.save(t)
+	if *only != "" {
+		return
+	}
+	var observed []string
+	for _, r := range seen.list {
+		if r.Verdict == attack.Limit && !slices.Contains(observed, r.Limit) {
+			observed = append(observed, r.Limit)
+		}
+	}
+	slices.Sort(observed)
+	if d := cmp.Diff(documented, observed); d != "" {
+		t.Errorf("what got through here is not what docs/limits.md says (-documented +observed):\n%s", d)
+	}
+}

@@ -1,0 +1,119 @@
+#: git config
+put(".git/config", os.O_WRONLY | os.O_APPEND)
+#: git config by git
+sh("git config core.fsmonitor ./evil-%s" % MARK)
+#: git config, saved over
+put("t"); os.rename("t", ".git/config")
+#: git config, by symlink
+os.symlink(".git/config", "l"); put("l", os.O_WRONLY | os.O_APPEND)
+#: git config, by hard link
+os.link(".git/config", "h"); put("h", os.O_WRONLY | os.O_APPEND)
+#: git config, by hard link that was there
+put("hardconfig", os.O_WRONLY | os.O_APPEND)
+#: git config, lock file renamed
+put(".git/config.lock"); os.rename(".git/config.lock", ".git/config")
+#: git config, removed
+os.unlink(".git/config")
+#: git config of the work tree
+put(".git/config.worktree")
+#: git attributes
+os.makedirs(".git/info", exist_ok=True); put(".git/info/attributes")
+#: hook
+put(".git/hooks/post-commit", mode=0o755)
+#: hook changed
+put(".git/hooks/pre-commit", os.O_WRONLY)
+#: hook as symlink
+put("evil", mode=0o755); os.symlink("../../evil", ".git/hooks/post-commit")
+#: hook by rename
+put("evil", mode=0o755); os.rename("evil", ".git/hooks/post-commit")
+#: hook by link
+put("evil", mode=0o755); os.link("evil", ".git/hooks/post-commit")
+#: hook by nameless file
+d = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o755); os.write(d, MARK.encode()); call("linkat", AT, P("/proc/self/fd/%d" % d), AT, P(".git/hooks/post-commit"), 0x400)
+#: hooks moved aside
+os.rename(".git/hooks", "h2"); os.mkdir(".git/hooks"); put(".git/hooks/post-commit", mode=0o755)
+#: .git moved aside
+os.rename(".git", "g2"); os.makedirs(".git/hooks"); put(".git/hooks/post-commit", mode=0o755)
+#: .git exchanged
+os.makedirs("g/hooks"); put("g/hooks/post-commit"); call("renameat2", AT, P("g"), AT, P(".git"), 2)
+#: nested repository's hook
+os.makedirs("sub/.git/hooks", exist_ok=True); put("sub/.git/hooks/post-commit", mode=0o755)
+#: nested repository prepared and moved in
+os.makedirs("g/hooks"); put("g/hooks/x"); os.rename("g", "olddir/.git")
+#: submodule's hook
+os.makedirs(".git/modules/x/hooks"); put(".git/modules/x/hooks/post-checkout", mode=0o755)
+#: .git replaced by a file that points elsewhere
+os.rename(".git", "g"); open(".git", "w").write("gitdir: g\n")
+#: .mcp.json
+put(".mcp.json")
+#: .mcp.json as symlink
+put("evil"); os.symlink("evil", ".mcp.json")
+#: .mcp.json as directory
+os.mkdir(".mcp.json")
+#: .envrc
+put(".envrc")
+#: .envrc below
+os.makedirs("a/b"); put("a/b/.envrc")
+#: .envrc in capitals
+put(".ENVRC")
+#: .envrc as a socket
+socket.socket(socket.AF_UNIX).bind(".envrc")
+#: .envrc as a fifo
+os.mkfifo(".envrc")
+#: .envrc linked out of node_modules
+put("node_modules/.envrc"); os.link("node_modules/.envrc", ".envrc")
+#: agent settings
+os.mkdir(".claude"); put(".claude/settings.json")
+#: agent settings by rename
+os.mkdir("c"); put("c/settings.json"); os.rename("c", ".claude")
+#: editor settings
+put("src/.vscode/settings.json", os.O_WRONLY)
+#: editor tasks
+put("src/.vscode/tasks.json")
+#: editor settings out of node_modules
+os.makedirs("node_modules/p/.vscode"); put("node_modules/p/.vscode/tasks.json"); os.rename("node_modules/p", "p")
+#: workflow
+put(".github/workflows/x.yml")
+#: workflow by directory of its own
+os.makedirs("g/workflows"); put("g/workflows/x.yml"); os.rename("g", "olddir/.github")
+#: package manager's settings
+put(".npmrc"); put(".yarnrc.yml")
+#: hook managers
+put(".pre-commit-config.yaml")
+#: policy for the next run
+os.mkdir(".skillrun"); put(".skillrun/policy.toml")
+#: interpreter of a virtual environment
+os.makedirs(".venv/bin"); put(".venv/bin/python", mode=0o755)
+#: through /proc/self/cwd
+put("/proc/self/cwd/.git/hooks/post-commit")
+#: through a descriptor of the directory
+put("post-commit", dir_fd=os.open(".git/hooks", os.O_PATH))
+#: through chdir
+os.chdir(".git/hooks"); put("post-commit")
+#: racing threads, one renames what the other writes to
+os.mkdir("r"); os.symlink(W + "/.git/hooks", "s")
+def flip():
+    for _ in range(2000):
+        try: call("renameat2", AT, P("r"), AT, P("s"), 2)
+        except OSError: pass
+t = threading.Thread(target=flip); t.start()
+for i in range(2000):
+    try: put("r/x%d" % i)
+    except OSError: pass
+t.join()
+#: path changed while the call is judged
+b = buffer(b".git/hooks/post-commit\0"); stop = []
+def flip():
+    while not stop:
+        b[0] = b"_"; b[0] = b"."
+os.makedirs("_git/hooks"); t = threading.Thread(target=flip); t.start()
+for _ in range(2000):
+    fd = LIBC.open(b, os.O_WRONLY | os.O_CREAT, 0o755)
+    if fd >= 0: os.close(fd)
+stop.append(1); t.join()
+#: secret written over
+put(".env", os.O_WRONLY)
+#: secret removed
+os.unlink(".env")
+#: secret made
+put("sub/new.key")

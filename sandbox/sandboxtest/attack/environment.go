@@ -1,0 +1,54 @@
+//go:build linux
+
+package attack
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/linux"
+	"skillrun/sandbox/sandboxtest"
+)
+
+// Environment is what the machine, or the emulation, gives to a bare run.
+type Environment struct {
+	Name     string // as for the emulate command, "none" for the machine itself
+	Features linux.Features
+}
+
+// Here is the environment of this process.
+func Here() Environment {
+	name := sandboxtest.Emulated()
+	if name == "" {
+		name = "none"
+	}
+	return Environment{name, linux.ProbeDeep()}
+}
+
+// Has says whether everything named is there: root, user (not root), admin
+// (CAP_SYS_ADMIN, and no filter before ours), nofilter (no filter that answers
+// as Docker's), namespaces (with mounts in them), amd64.
+func (e Environment) Has(needs []string) bool {
+	filtered := strings.Contains(e.Name, "docker")
+	return !slices.ContainsFunc(needs, func(n string) bool {
+		switch n {
+		case "root":
+			return os.Geteuid() != 0
+		case "user":
+			return os.Geteuid() == 0
+		case "admin":
+			return os.Geteuid() != 0 || filtered || e.Features.Capabilities&(1<<unix.CAP_SYS_ADMIN) == 0
+		case "nofilter":
+			return filtered
+		case "namespaces":
+			return !e.Features.Namespaces
+		case "amd64":
+			return runtime.GOARCH != "amd64"
+		}
+		return true // nobody has what nobody knows
+	})
+}

@@ -89,7 +89,6 @@ func newCellAt(t testing.TB, base string) *cell {
 	for _, d := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"} {
 		c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: "/dev/" + d, Access: profiles.Read | profiles.Write})
 	}
-	c.profile.Paths = append(c.profile.Paths, profiles.PathRule{Path: "/dev/pts", Tree: true, Access: profiles.Read | profiles.Write})
 	return c
 }
 

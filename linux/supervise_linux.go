@@ -82,27 +82,28 @@ type Refusal struct {
 
 // Supervisor serves one run's notified calls until the run has ended.
 type Supervisor struct {
-	listener int
-	wake     int // eventfd: the resolving thread is to look up
-	ending   atomic.Bool
-	root     int // the run's root directory, O_PATH
-	proc     int // /proc, as the launcher sees it
-	self     int // /proc/self/fd
-	config   Supervision
-	table    map[uintptr]*call
-	decider  *decider
-	denied   map[fileID]bool
-	tasks    tasks
-	recent   recent
-	ownCwd   bool // the resolving thread has a working directory of its own
-	perform  *performers
-	kept     kept
-	copies   sockets
-	inet     *inet // nil without Egress
-	verdicts sync.Mutex
-	done     chan struct{}
-	closing  sync.Once
-	err      error
+	listener  int
+	wake      int // eventfd: the resolving thread is to look up
+	ending    atomic.Bool
+	root      int // the run's root directory, O_PATH
+	proc      int // /proc, as the launcher sees it
+	self      int // /proc/self/fd
+	config    Supervision
+	table     map[uintptr]*call
+	decider   *decider
+	denied    map[fileID]bool
+	tasks     tasks
+	recent    recent
+	ownCwd    bool // the resolving thread has a working directory of its own
+	perform   *performers
+	kept      kept
+	copies    sockets
+	terminals terminals
+	inet      *inet // nil without Egress
+	verdicts  sync.Mutex
+	done      chan struct{}
+	closing   sync.Once
+	err       error
 }
 
 // Supervise starts to serve the run's notified calls.
@@ -164,6 +165,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 }
 
 func (s *Supervisor) release() {
+	s.terminals.close()
 	for _, fd := range []int{s.listener, s.wake, s.root, s.proc, s.self} {
 		if fd > 0 {
 			unix.Close(fd)

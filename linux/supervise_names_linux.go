@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,6 +92,9 @@ func (r *request) open() {
 		r.fail(unix.EISDIR)
 		return
 	}
+	if o.kind == special && r.serveTerminal(how) {
+		return
+	}
 	if !o.anonymous {
 		rule := r.located(o, func(pl place) ruling { return r.s.decider.edit(pl, accessOf(r.flags)) })
 		if !rule.ok() {
@@ -104,10 +106,6 @@ func (r *request) open() {
 			return
 		}
 	}
-	if e := r.terminal(); e != 0 {
-		r.fail(e)
-		return
-	}
 	if o.fd < 0 {
 		r.openRegular(how)
 		return
@@ -116,6 +114,9 @@ func (r *request) open() {
 	// serve meanwhile.
 	r.perform(func(r *request) unix.Errno {
 		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
+		if err == nil && r.a.isMaster() {
+			r.s.terminals.note(r.s, fd)
+		}
 		r.fd = fd
 		return errno(err)
 	})
@@ -282,44 +283,6 @@ func (r *request) openTemporary(how int) {
 // newMode is the mode of what is made, bits limited to what the call knows.
 func (r *request) newMode(bits uint32) uint32 {
 	return r.s.decider.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
-}
-
-// terminal replaces /dev/tty, which means the opener's terminal and so would
-// be ours, by the caller's.
-func (r *request) terminal() unix.Errno {
-	o := &r.a
-	if o.kind != special || o.st.Rdev != unix.Mkdev(5, 0) {
-		return 0
-	}
-	fd, err := unix.Openat(r.task.dir, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return errno(err)
-	}
-	defer unix.Close(fd)
-	var buf [1024]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return errno(err)
-	}
-	// pid (comm) state ppid pgrp session tty_nr: comm may hold anything.
-	line := string(buf[:n])
-	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
-	if len(fields) < 5 {
-		return unix.ENXIO
-	}
-	tty, _ := strconv.ParseUint(fields[4], 10, 32)
-	if major := tty >> 8 & 0xfff; major < 136 || major > 143 {
-		return unix.ENXIO // none, or one that is no pseudo-terminal
-	}
-	minor := tty&0xff | tty>>12&0xfff00
-	o.close()
-	if e := r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(minor, 10), followLink); e != 0 {
-		return e
-	}
-	if o.fd < 0 {
-		return unix.ENXIO
-	}
-	return 0
 }
 
 // target resolves the path of a call that acts on a name, and answers those

@@ -159,7 +159,6 @@ var baseRows = []baseRow{
 	{Access: "rw", Path: "/dev/urandom", Reason: "randomness"},
 	{Access: "rw", Path: "/dev/tty", Reason: "the terminal that the run was started from"},
 	{Access: "rw", Path: "/dev/ptmx", Reason: "new pseudo-terminals: tmux, script, expect, python pty"},
-	{Access: "rw", OS: "linux", Path: "/dev/pts", Reason: "the other side of pseudo-terminals; their numbers are not known before, so the terminals of the same user are in it too"},
 	{Access: "rx", OS: "darwin", Path: "/System/Library", Reason: "frameworks and programs of the system"},
 	{Access: "rx", OS: "darwin", Path: "/System/iOSSupport", Reason: "frameworks that the system has from iOS"},
 	{Access: "rx", OS: "darwin", Path: "/System/Cryptexes", Reason: "the cache of shared libraries, from macOS 13"},

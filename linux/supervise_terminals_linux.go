@@ -1,0 +1,157 @@
+package linux
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// /dev/pts holds the terminals of all of the user's programs, and what is typed
+// into them can be read by who opens one. No Landlock rule tells them apart
+// before they are made, so none grants any: the Supervisor opens those that the
+// run made and the one that it runs on.
+//
+// A rule would also be needed by a performing thread. These terminals are opened
+// outside Landlock instead, which is safe since it is done by a descriptor that
+// was looked at: a slave of a pseudoterminal and nothing else, opening which does
+// nothing but open it.
+
+// terminals are the slaves whose masters the run opened, as O_PATH descriptors. A
+// slave's number is given again when its master is closed, but the descriptor
+// then has no name left.
+type terminals struct {
+	mu    sync.Mutex
+	slave []int
+}
+
+// terminalsMost bounds the descriptors that a run can make the Supervisor hold.
+const terminalsMost = 256
+
+// note keeps the slave of a master. It runs on a performing thread.
+func (t *terminals) note(s *Supervisor, master int) {
+	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return
+	}
+	fd, err := unix.Openat2(s.root, "./dev/pts/"+strconv.Itoa(n), &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.slave = slices.DeleteFunc(t.slave, func(old int) bool {
+		var st unix.Stat_t
+		gone := unix.Fstat(old, &st) != nil || st.Nlink == 0
+		if gone {
+			unix.Close(old)
+		}
+		return gone
+	})
+	if len(t.slave) == terminalsMost {
+		unix.Close(fd)
+		return
+	}
+	t.slave = append(t.slave, fd)
+}
+
+// made says whether the run opened the master of the slave that st describes.
+func (t *terminals) made(st *unix.Stat_t) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.slave, func(fd int) bool {
+		var is unix.Stat_t
+		return unix.Fstat(fd, &is) == nil && is.Nlink > 0 && is.Dev == st.Dev && is.Ino == st.Ino && is.Rdev == st.Rdev
+	})
+}
+
+func (t *terminals) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, fd := range t.slave {
+		unix.Close(fd)
+	}
+	t.slave = nil
+}
+
+// isMaster says whether o is what opens a new pseudoterminal.
+func (o *object) isMaster() bool { return o.kind == special && o.st.Rdev == unix.Mkdev(5, 2) }
+
+// slaveNumber gives the number of the pseudoterminal whose slave o is.
+func (o *object) slaveNumber() (uint64, bool) {
+	major := unix.Major(o.st.Rdev)
+	if o.kind != special || o.st.Mode&unix.S_IFMT != unix.S_IFCHR || major < 136 || major > 143 {
+		return 0, false
+	}
+	return uint64(major-136)<<20 | uint64(unix.Minor(o.st.Rdev)), true
+}
+
+// serveTerminal opens the run's terminals: /dev/tty, which means the opener's
+// and would be ours, and slaves by their names. It is false for everything else,
+// terminals of others as well.
+func (r *request) serveTerminal(how int) bool {
+	o := &r.a
+	number, slave := o.slaveNumber()
+	switch {
+	case o.kind == special && o.st.Rdev == unix.Mkdev(5, 0):
+		number, e := r.controlling()
+		if e == 0 {
+			o.close()
+			e = r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(number, 10), followLink)
+		}
+		if _, slave := o.slaveNumber(); e == 0 && (!slave || o.fd < 0) {
+			e = unix.ENXIO
+		}
+		if e != 0 {
+			r.fail(e)
+			return true
+		}
+	case !slave || o.fd < 0:
+		return false
+	default:
+		if own, e := r.controlling(); (e != 0 || own != number) && !r.s.terminals.made(&o.st) {
+			return false
+		}
+	}
+	fd, err := unix.Open(fdPath(o.fd), how, 0)
+	if err != nil {
+		r.fail(errno(err))
+		return true
+	}
+	unix.Close(o.fd)
+	o.fd = fd
+	r.perform(func(r *request) unix.Errno {
+		fd, err := unix.FcntlInt(uintptr(r.a.fd), unix.F_DUPFD_CLOEXEC, 0)
+		r.fd = fd
+		return errno(err)
+	})
+	return true
+}
+
+// controlling gives the number of the pseudoterminal that controls the caller.
+func (r *request) controlling() (uint64, unix.Errno) {
+	fd, err := unix.Openat(r.task.dir, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, errno(err)
+	}
+	defer unix.Close(fd)
+	var buf [1024]byte
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return 0, errno(err)
+	}
+	// pid (comm) state ppid pgrp session tty_nr: comm may hold anything.
+	line := string(buf[:n])
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) < 5 {
+		return 0, unix.ENXIO
+	}
+	tty, _ := strconv.ParseUint(fields[4], 10, 32)
+	if major := tty >> 8 & 0xfff; major < 136 || major > 143 {
+		return 0, unix.ENXIO // none, or one that is no pseudoterminal
+	}
+	return tty&0xff | tty>>12&0xfff00, 0
+}

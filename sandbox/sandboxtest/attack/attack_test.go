@@ -188,3 +188,38 @@ func TestAttempts(t *testing.T) {
 		t.Errorf("what got through here is not what docs/limits.md says (-documented +observed):\n%s", d)
 	}
 }
+
+// Ordinary work goes on, and says what it says without a sandbox.
+func TestJobs(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	list, err := attack.Jobs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 80 {
+		t.Errorf("%d jobs, want at least 80", len(list))
+	}
+	here, dir := attack.Here(), root(t)
+	confiners := []attack.Confiner{attack.Skillrun(skillrun(t))}
+	if *peers {
+		confiners = append(confiners, attack.Peers()...)
+	}
+	var seen record
+	t.Run("each", func(t *testing.T) {
+		for i, p := range list {
+			if !chosen(i, &p) {
+				continue
+			}
+			t.Run(strings.ReplaceAll(p.String(), "/", "_"), func(t *testing.T) {
+				t.Parallel()
+				for _, r := range here.Work(&p, dir, confiners...) {
+					seen.add(r)
+					if r.Verdict == attack.Blunt || r.Verdict == attack.Broken && strings.HasPrefix(r.Confiner, "skillrun") {
+						t.Errorf("%s: %s: %s", r.Confiner, r.Verdict, r.What)
+					}
+				}
+			})
+		}
+	})
+	seen.save(t)
+}

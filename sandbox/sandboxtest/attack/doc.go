@@ -19,4 +19,7 @@
 //	control  may: the bare run may get nothing; no: it must not
 //	tty      runs on a terminal of its own
 //	victim   another process of the same user is there; VICTIM in the code says so too
+//
+// A job is a few lines of shell in jobs/GROUP.sh under a line of the same form.
+// It has to end with exit code 0, and to print what it prints bare.
 package attack

@@ -4,6 +4,7 @@ package attack
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,9 +30,10 @@ func Here() Environment {
 	return Environment{name, linux.ProbeDeep()}
 }
 
-// Has says whether everything named is there: root, user (not root), admin
-// (CAP_SYS_ADMIN, and no filter before ours), nofilter (no filter that answers
-// as Docker's), namespaces (with mounts in them), amd64.
+// Has says whether everything named is there: root, user (not root, and set-uid
+// programs get their user's rights), admin (CAP_SYS_ADMIN, and no filter before
+// ours), nofilter (no filter that answers as Docker's), namespaces (with mounts in
+// them), amd64; any other word is a program.
 func (e Environment) Has(needs []string) bool {
 	filtered := strings.Contains(e.Name, "docker")
 	return !slices.ContainsFunc(needs, func(n string) bool {
@@ -39,7 +41,8 @@ func (e Environment) Has(needs []string) bool {
 		case "root":
 			return os.Geteuid() != 0
 		case "user":
-			return os.Geteuid() == 0
+			held, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+			return os.Geteuid() == 0 || err != nil || held != 0
 		case "admin":
 			return os.Geteuid() != 0 || filtered || e.Features.Capabilities&(1<<unix.CAP_SYS_ADMIN) == 0
 		case "nofilter":
@@ -49,6 +52,7 @@ func (e Environment) Has(needs []string) bool {
 		case "amd64":
 			return runtime.GOARCH != "amd64"
 		}
-		return true // nobody has what nobody knows
+		_, err := exec.LookPath(n)
+		return err != nil
 	})
 }

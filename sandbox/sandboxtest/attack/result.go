@@ -70,6 +70,34 @@ func (e Environment) Run(p *Program, root string, admitted func(clause string) b
 	return list
 }
 
+// Work does a job bare and under each confiner: it has to end well, and to print
+// what it prints bare.
+func (e Environment) Work(p *Program, root string, confiners ...Confiner) []Result {
+	bare, err := Do(p, Bare, root)
+	var list []Result
+	for _, c := range confiners {
+		r := Result{Environment: e.Name, Confiner: c.Name, Group: p.Group, Name: p.Name, Job: true}
+		var o Outcome
+		if err == nil {
+			o, err = Do(p, c, root)
+		}
+		switch {
+		case !e.Has(p.Needs):
+			r.Verdict = Moot
+		case err != nil:
+			r.Verdict, r.What = Broken, err.Error()
+		case bare.Exit != 0:
+			r.Verdict, r.What = Blunt, fmt.Sprintf("the bare run ended with %d:\n%.800s", bare.Exit, bare.Output)
+		case o.Exit != 0 || !bytes.Equal(o.Output, bare.Output):
+			r.Verdict, r.What = Broken, fmt.Sprintf("exit %d:\n%.1200s\nbare:\n%.1200s", o.Exit, o.Output, bare.Output)
+		default:
+			r.Verdict = Works
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
 // Receipt asks a skillrun program how strongly each clause is held here, under
 // the suite's manifest.
 func Receipt(c Confiner, root string) (map[string]string, error) {

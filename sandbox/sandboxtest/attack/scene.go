@@ -35,6 +35,7 @@ type scene struct {
 	dir, home, ws, outside, skill, state string
 	tmp, shm                             string // another program's
 	mark                                 string // is looked for outside
+	job                                  bool   // ordinary work goes on here
 	key                                  int    // of the System V objects
 
 	secrets map[string]string // random word -> what holds it
@@ -83,7 +84,7 @@ func newScene(root string, p *Program) (*scene, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &scene{dir: dir, mark: word("mark"), last: word("last"), heard: make(chan string, 64), secrets: map[string]string{}, key: 0x5ce0000 + int(time.Now().UnixNano()&0xffff)<<4 + os.Getpid()&15}
+	s := &scene{dir: dir, job: p.Job, mark: word("mark"), last: word("last"), heard: make(chan string, 64), secrets: map[string]string{}, key: 0x5ce0000 + int(time.Now().UnixNano()&0xffff)<<4 + os.Getpid()&15}
 	s.home, s.outside, s.skill, s.state = dir+"/home", dir+"/home/Documents", dir+"/skill", dir+"/state"
 	s.ws = s.home + "/project"
 	for _, plant := range [...]func(*Program) error{s.plantFiles, s.listen, s.plantShared, s.open, s.startVictim} {
@@ -104,8 +105,22 @@ const manifest = `{"skill_metadata": {"name": "suite", "version": "1.0.0", "desc
   {"capability": "shell.execute", "effect": "allow", "fallback_msg": "x"}]}
 `
 
+// jobManifest is what ordinary jobs are granted.
+const jobManifest = `{"skill_metadata": {"name": "suite", "version": "1.0.0", "description": "a skill", "trust_tier": 1}, "permissions": [
+  {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}, "fallback_msg": "x"},
+  {"capability": "filesystem.write", "effect": "allow", "constraints": {"workspace_only": true}, "fallback_msg": "x"},
+  {"capability": "filesystem.delete", "effect": "allow", "constraints": {"workspace_only": true}, "fallback_msg": "x"},
+  {"capability": "source_code.execute", "effect": "allow", "fallback_msg": "x"},
+  {"capability": "commit.create", "effect": "allow", "fallback_msg": "x"},
+  {"capability": "shell.execute", "effect": "allow", "fallback_msg": "x"}]}
+`
+
 // plantFiles makes home, workspace and skill. "$" in a text becomes a secret.
 func (s *scene) plantFiles(p *Program) error {
+	manifest := manifest
+	if p.Job {
+		manifest = jobManifest
+	}
 	program, err := os.ReadFile("/bin/true")
 	if err != nil {
 		return err
@@ -552,6 +567,8 @@ func (s *scene) do(words []string) {
 		s.closers = append(s.closers, func() { s.calm(); <-done })
 	case words[0] == "type" && s.other != nil:
 		s.other.master.Write([]byte(s.secret("what is typed elsewhere") + "\n"))
+	case words[0] == "interrupt" && s.terminal != nil:
+		s.terminal.master.Write([]byte{3})
 	case words[0] == "calm":
 		s.calm()
 	}

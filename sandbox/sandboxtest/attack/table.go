@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed attempts/*.py
+//go:embed attempts/*.py jobs/*.sh
 var files embed.FS
 
 // A Program is an attempt or a job.
@@ -29,6 +29,8 @@ type Program struct {
 	Control string
 	// Terminal is on if it runs on a terminal of its own.
 	Terminal bool
+	// Job is on for ordinary work.
+	Job bool
 	// Victim is on if it wants another process of the same user.
 	Victim bool
 }
@@ -45,6 +47,26 @@ func Attempts() ([]Program, error) {
 		list, err := read("attempts/" + g + ".py")
 		if err != nil {
 			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
+// Jobs gives all ordinary jobs.
+func Jobs() ([]Program, error) {
+	entries, err := files.ReadDir("jobs")
+	if err != nil {
+		return nil, err
+	}
+	var all []Program
+	for _, e := range entries {
+		list, err := read("jobs/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Job = true
 		}
 		all = append(all, list...)
 	}

@@ -148,11 +148,13 @@ ask("plant", HOME + "/.netrc"); cat(HOME + "/.netrc")
 ask("plant", O + "/later"); cat(O + "/later")
 #: a symlink's target swapped while it is opened
 ask("swap", W + "/swap", KEY)
-for _ in range(3000):
+tries, met, end = 0, 0, time.time() + 20
+while (tries < 2000 or met < 200) and time.time() < end:
     try:
-        cat("swap")
-    except OSError:
-        pass
+        tries += 1; met += os.readlink("swap") == KEY
+        d = os.open("swap", os.O_RDONLY); data = os.read(d, 100); os.close(d)
+        if data != b"old\n": say(data); break
+    except OSError: pass
 ask("calm")
 #: file of another program in /tmp
 cat(TMP + "/file")

@@ -40,13 +40,13 @@ n = 0
 try:
     for n in range(60):
         if os.fork() == 0: time.sleep(20); os._exit(0)
-    got("60 processes")
+    time.sleep(3); got("60 processes") # more for a moment may be
 except OSError: pass
 #: threads flags=--processes=20
 stop = threading.Event()
 try:
     for n in range(60): threading.Thread(target=stop.wait, args=(20,), daemon=True).start()
-    got("60 threads")
+    time.sleep(3); got("60 threads")
 except RuntimeError: pass
 stop.set()
 #: open files flags=--open-files=64

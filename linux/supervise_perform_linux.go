@@ -147,7 +147,7 @@ func (p *performers) close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	for _, q := range p.quick {
-		q.start(jobEnd)
+		q.end()
 	}
 	for _, w := range p.idle {
 		if atomic.SwapUint32(&w.state, performerEnds) == performerSleeps {

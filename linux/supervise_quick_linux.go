@@ -48,6 +48,10 @@ type quick struct {
 	book     func(*request, *quick) // notes what was done
 	request  *request               // nil if nothing is to be noted
 
+	// Written by whoever ends the thread, before the last job.
+	last    uint32 // the job before
+	pending bool   // whether nobody has collected it
+
 	// Written by the quick thread.
 	st unix.Stat_t
 	sx unix.Statx_t
@@ -133,6 +137,9 @@ func (q *quick) loop() {
 			sys(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&q.job)), futexWaitPrivate, uintptr(seen))
 			storeRelease(&q.sleeping, 0)
 		case jobEnd:
+			if q.pending && (q.last != seen || loadAcquire(&q.outcome) == outcomeOdd) {
+				q.shutAll() // written down and never made, or not to be made again
+			}
 			return
 		default:
 			seen = job
@@ -182,11 +189,7 @@ func (q *quick) make(job uint32) {
 			q.result, q.errno = n, e
 		}
 	}
-	for _, fd := range q.shut {
-		if fd >= 0 {
-			sys(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
-		}
-	}
+	q.shutAll()
 	q.reply.err = -int32(q.errno)
 	q.reply.val = 0
 	if q.injects && q.errno == 0 {
@@ -196,6 +199,18 @@ func (q *quick) make(job uint32) {
 	// with it before this thread is.
 	storeRelease(&q.done, job)
 	sys(syscall.SYS_IOCTL, q.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&q.reply)))
+}
+
+// shutAll closes what was opened for a call.
+//
+//go:nosplit
+//go:norace
+func (q *quick) shutAll() {
+	for _, fd := range q.shut {
+		if fd >= 0 {
+			sys(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
+		}
+	}
 }
 
 // after does what belongs to a call that succeeded.
@@ -267,6 +282,12 @@ func (q *quick) start(job uint32) {
 	if atomic.LoadUint32(&q.sleeping) != 0 {
 		futexWake(&q.job)
 	}
+}
+
+// end has the quick thread end. The resolving thread is gone.
+func (q *quick) end() {
+	q.last, q.pending = q.job, q.request != nil
+	q.start(jobEnd)
 }
 
 // free gives a quick thread that has nothing to do, nil if there is none. Only

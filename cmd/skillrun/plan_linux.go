@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -15,17 +14,9 @@ import (
 // planFor compiles a profile for this machine, or for the one whose features
 // --features names.
 func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
-	var f linux.Features
-	if file := c.String("features"); file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("features: %w", err)
-		}
-		if err := json.Unmarshal(b, &f); err != nil {
-			return nil, fmt.Errorf("features %s: %w", quote(file), err)
-		}
-	} else {
-		f = linux.ProbeDeep()
+	f, err := readFeatures(c, linux.ProbeDeep)
+	if err != nil {
+		return nil, err
 	}
 	if !j.firm() {
 		f.Cgroup = ""

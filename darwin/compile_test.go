@@ -213,8 +213,44 @@ func TestLook(t *testing.T) {
 	if !slices.Equal(contents, []string{"/o/file"}) {
 		t.Errorf("contents %v, want what lies in /o", contents)
 	}
+	many := fstest.MapFS{}
+	for i := range 5000 {
+		many[fmt.Sprintf("w/%0100d.pem", i)] = &fstest.MapFile{}
+	}
+	if exists, contents := darwin.Look(many, p, 100_000); exists != nil || contents != nil {
+		t.Errorf("more than a policy holds: %d %d", len(exists), len(contents))
+	}
 	if exists, contents := darwin.Look(fsys, p, 3); exists != nil || contents != nil {
 		t.Errorf("over the limit: %v %v", exists, contents)
+	}
+}
+
+// TestManyFiles: a large workspace makes no policy that is too long to run.
+// As many names stay as fit; with more none do, and the receipt says so.
+func TestManyFiles(t *testing.T) {
+	t.Parallel()
+	for n, listed := range map[int]bool{2000: true, 8000: false} {
+		fsys := fstest.MapFS{}
+		for i := range n {
+			fsys[fmt.Sprintf("%s/f%0100d", strings.TrimPrefix(workspace, "/"), i)] = &fstest.MapFile{}
+		}
+		f := standardFacts()
+		p := standardProfile(f)
+		f.Exists, f.Contents = darwin.Look(fsys, p, 10_000)
+		if f.Exists == nil || (f.Contents != nil) != listed {
+			t.Fatalf("%d files: %d of them listed, %d exist", n, len(f.Contents), len(f.Exists))
+		}
+		policy, err := darwin.Compile(p, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (darwin.Runner{}).Args(policy, []string{"/usr/bin/true"}); err != nil {
+			t.Errorf("%d files: %v", n, err)
+		}
+		i := slices.IndexFunc(policy.Receipt, func(c profiles.Clause) bool { return c.Name == profiles.ClauseKeep })
+		if kept := policy.Receipt[i].Strength == profiles.Kernel; kept != listed {
+			t.Errorf("%d files: %+v", n, policy.Receipt[i])
+		}
 	}
 }
 

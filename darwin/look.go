@@ -14,11 +14,13 @@ import (
 // patterns cover and the directories that hold such names. fsys is the
 // machine's file system, rooted at "/".
 //
-// It looks at no more than limit entries; if that does not suffice it gives
-// nil, which makes the policy stricter. Contents is likewise what lies in the
-// trees where the run may create but not delete.
+// It looks at no more than limit entries; if that does not suffice, or if what
+// matters is too much for a policy, it gives nil, which makes the policy
+// stricter. Contents is what lies in the trees
+// where the run may create but not delete; nil if that is more than a policy
+// should hold, some 4,000 names.
 func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string) {
-	l := &looker{fsys: fsys, profile: p, left: limit}
+	l := &looker{fsys: fsys, sieve: profiles.NewSieve(p.Denials), left: limit, space: maxNames, room: maxNames}
 	for i := range p.Denials {
 		d := moved(p.Denials[i].Path)
 		for _, a := range append([]string{d}, ancestors(d)...) {
@@ -36,14 +38,17 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 			l.walk(r.Path)
 		}
 	}
-	if l.left < 0 {
+	if l.left < 0 || l.space < 0 {
 		return nil, nil
 	}
 	for _, list := range []*[]string{&l.exists, &l.contents} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	if l.contents == nil {
+	switch {
+	case l.room < 0:
+		l.contents = nil
+	case l.contents == nil:
 		l.contents = []string{}
 	}
 	return l.exists, l.contents
@@ -56,10 +61,19 @@ func deletes(p *profiles.Profile, path string) bool {
 	})
 }
 
+// maxNames bounds what the names of one kind add to a policy, in bytes: less
+// than half of what a command line takes.
+const maxNames = 400 << 10
+
+// size is about what one name adds.
+func size(p string) int { return len(p) + len(`-D P12345= (literal (param "P12345"))`) }
+
 type looker struct {
 	fsys     fs.FS
-	profile  *profiles.Profile
-	left     int
+	sieve    *profiles.Sieve
+	left     int // entries
+	space    int // bytes of exists
+	room     int // bytes of contents
 	keep     bool
 	exists   []string
 	contents []string
@@ -93,10 +107,12 @@ func (l *looker) walk(dir string) {
 			return
 		}
 		p := path.Join(dir, e.Name())
-		if l.keep {
+		if l.keep && l.room >= 0 {
+			l.room -= size(p)
 			l.contents = append(l.contents, p)
 		}
-		if l.matters(p) {
+		if l.matters(p) && l.space >= 0 {
+			l.space -= size(p)
 			l.exists = append(l.exists, p)
 		}
 		if e.IsDir() {
@@ -108,8 +124,7 @@ func (l *looker) walk(dir string) {
 // matters says whether a pattern covers p, or p is a directory that leads to
 // what it covers.
 func (l *looker) matters(p string) bool {
-	for i := range l.profile.Denials {
-		d := &l.profile.Denials[i]
+	for _, d := range l.sieve.Touching(p) {
 		if d.Match != "" && (d.Covers(p) || d.Leads(p)) {
 			return true
 		}

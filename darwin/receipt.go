@@ -128,7 +128,7 @@ func (c *compiler) keepClause(add addClause) {
 	case !open:
 		add(profiles.ClauseKeep, profiles.Kernel, seatbelt, "")
 	case c.facts.Contents == nil:
-		add(profiles.ClauseKeep, profiles.None, "", "who made a file is not known and nobody listed what was there: the run may delete where it may create")
+		add(profiles.ClauseKeep, profiles.None, "", "who made a file is not known, and what was there is not listed or too much: the run may delete where it may create")
 	default:
 		add(profiles.ClauseKeep, profiles.Kernel, "seatbelt, by name", "what appeared after the start is not protected")
 	}

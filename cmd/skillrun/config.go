@@ -36,16 +36,24 @@ type configuration struct {
 	narrowings []*policy.Document
 }
 
-// loadConfiguration reads the configuration files that are there. Any fault in
-// one, or any doubt about who wrote it, is an error: nothing runs.
-func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuration, error) {
-	c := &configuration{}
+// configDir is the directory of the user's configuration, "" if there is none.
+func configDir(h *profiles.Host) string {
 	dir := h.Env["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(h.Home, ".config")
 	}
-	if filepath.IsAbs(dir) {
-		if err := c.add(h, filepath.Join(dir, "skillrun", "config.toml"), true, workspace, skill); err != nil {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "skillrun")
+}
+
+// loadConfiguration reads the configuration files that are there. Any fault in
+// one, or any doubt about who wrote it, is an error: nothing runs.
+func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuration, error) {
+	c := &configuration{}
+	if dir := configDir(h); dir != "" {
+		if err := c.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
 			return nil, err
 		}
 	}

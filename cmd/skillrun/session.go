@@ -79,6 +79,9 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		Dir: dir, Workspace: workspace, Home: places.Home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
 		SkillGrants: config.skillGrants,
+		Protected: func() *policy.Protected {
+			return policy.NewProtected(d.host, workspace, dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun"), systemConfig)
+		},
 	}
 	if d.vars.narrowing != nil {
 		d.settings.Narrowings = append(d.settings.Narrowings, d.vars.narrowing)

@@ -24,6 +24,7 @@ type judged struct {
 	request policy.Request
 	answer  policy.Answer
 	single  bool // a yes counts for this call only
+	secret  bool // it gives a secret away
 }
 
 // look is what was found out about an action besides its needs.
@@ -288,6 +289,13 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 // judge decides one request, with what a session adds to the policy.
 func (s *Session) judge(st *policy.State, r policy.Request, target string, exact bool, why string) judged {
 	j := judged{answer: st.Decide(r)}
+	if instead, because := s.protected(&r, &j.answer); instead != "" {
+		why = because
+		if j.secret = instead == "secrets.read"; !s.named(st, r) {
+			r.Capability, r.Uses = instead, s.uses(instead, r.Time)
+			j.answer = st.Decide(r)
+		}
+	}
 	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && broader(r.Capability) != "" {
 		wide := r
 		wide.Capability = broader(r.Capability)
@@ -310,6 +318,39 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 	s.ownFiles(st, &j)
 	s.tighten(st, &j)
 	return j
+}
+
+// protected says which capability the files of a request need instead of its
+// own, and why. What is confined is held to it by the kernel.
+func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why string) {
+	if s.set.Protected == nil || r.Confined || len(r.Paths) == 0 || a.Effect == policy.Deny && a.Entry != nil {
+		return "", ""
+	}
+	if s.files == nil {
+		s.files = s.set.Protected()
+	}
+	for _, p := range r.Paths {
+		if instead, why = s.files.Needs(r.Capability, p); instead != "" {
+			return instead, why
+		}
+		if verb := r.Capability[strings.LastIndexByte(r.Capability, '.')+1:]; s.skillAt(p) != nil && (verb == "write" || verb == "delete") {
+			return "policy.expand", "the file is a loaded skill's"
+		}
+	}
+	return "", ""
+}
+
+// named says whether a grant of the user names exactly the paths of a request.
+func (s *Session) named(st *policy.State, r policy.Request) bool {
+	alone := policy.State{Initialized: st.Initialized}
+	for _, g := range st.Granted {
+		if !slices.ContainsFunc(r.Paths, func(p string) bool {
+			return !slices.ContainsFunc(g.Constraints.Scope, func(t policy.Text) bool { return s.resolve(t.Value, "/") == p })
+		}) {
+			alone.Granted = append(alone.Granted, g)
+		}
+	}
+	return alone.Decide(r).Effect == policy.Allow
 }
 
 // broader names the capability that has another in it, where it covers the same

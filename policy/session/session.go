@@ -80,6 +80,11 @@ type Settings struct {
 	// Shared are the directories that have the role "shared".
 	Shared []string
 
+	// Protected gives the files that what acts outside of a run needs a
+	// capability of their own for; nil protects none. It is called where a call
+	// names files.
+	Protected func() *policy.Protected
+
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

@@ -47,6 +47,7 @@ type Session struct {
 	log   *audit.Log
 	file  string // of the document
 	seen  links  // of one action
+	files *policy.Protected
 }
 
 // extension is what the document holds besides the paper's, under "skillrun".

@@ -69,7 +69,7 @@ func (s *Session) sharedWrite(j *judged) string {
 // touch taints the session by what it is about to do.
 func (s *Session) touch(j *judged) {
 	switch {
-	case j.c.Name == "secrets.read":
+	case j.c.Name == "secrets.read", j.secret:
 		s.taint(Sensitive, "secrets.read "+clip(j.need.Target, 80))
 	case egress(j.c) && j.c.Name != "commit.push" && j.c.Name != "subagent.delegate":
 		s.taint(Outside, j.c.Name+" "+clip(j.need.Target, 80))

@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"strings"
+
+	"skillrun/profiles"
+)
+
+// Protected are the files that no right on files in general is about: stores of
+// secrets, and what says what programs do later, such as git's hooks, settings
+// of agents and policy. A run cannot open them at all unless they are granted by
+// name; what acts outside of a run, such as an agent's own tools, is asked for a
+// capability of their own.
+type Protected struct{ profile profiles.Profile }
+
+// NewProtected gives the shipped ones for a machine and a workspace, and besides
+// those beneath trees, which may be read but not changed.
+func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protected {
+	p := &Protected{}
+	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
+	for _, tree := range trees {
+		if tree != "" {
+			p.profile.Denials = append(p.profile.Denials, profiles.Denial{
+				Path: tree, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+				Origin: profiles.Origin{Reason: "skillrun's own files"},
+			})
+		}
+	}
+	p.profile.Denials = append(p.profile.Denials, profiles.SensitivePaths(h)...)
+	if workspace != "" {
+		p.profile.Denials = append(p.profile.Denials, profiles.WorkspaceSecrets(workspace)...)
+		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles(workspace)...)
+	}
+	return p
+}
+
+// Needs names the capability that an action on a resolved path needs instead of
+// the one that it is called by, and why: of secrets.*, or policy.expand. It is
+// "" where the path is not protected, or the capability not about files.
+func (p *Protected) Needs(capability, path string) (instead, why string) {
+	group, verb, _ := strings.Cut(capability, ".")
+	if group != "filesystem" && group != "source_code" {
+		return "", ""
+	}
+	var access profiles.Access
+	switch verb {
+	case "read":
+		access = profiles.Read
+	case "write":
+		access = profiles.Write | profiles.Create
+	case "delete":
+		access = profiles.Delete
+	default:
+		return "", ""
+	}
+	v := p.profile.Allows(path, access)
+	switch {
+	case v.Denial == nil:
+		return "", ""
+	case v.Denial.Class == profiles.Sensitive:
+		return "secrets." + verb, v.Denial.Origin.Reason
+	}
+	return "policy.expand", v.Denial.Origin.Reason
+}

@@ -282,7 +282,7 @@ func (p *yamlParser) inline(s string, column, depth int, flow bool) (node, int, 
 	case '%', '@', '`', '|', '>', '}', ']', ',', '#', '?', '\t':
 		return n, 0, p.fail(column, "%q cannot begin a value", c)
 	case '-', ':':
-		if column+1 == len(s) || s[column+1] == ' ' || flow && strings.IndexByte(",[]{}", s[column+1]) >= 0 {
+		if column+1 == len(s) || s[column+1] == ' ' || flow && (c == ':' || strings.IndexByte(",[]{}", s[column+1]) >= 0) {
 			return n, 0, p.fail(column, "%q cannot begin a value", c)
 		}
 	}

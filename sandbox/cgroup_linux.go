@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
 )
@@ -25,15 +28,18 @@ func (o *own) makeCgroup(place linux.CgroupPlace, spec *Spec) (*linux.Cgroup, er
 }
 
 // removeCgroups removes what a run that is gone has left. Only empty
-// directories of such a name can go.
-func (o *own) removeCgroups() {
+// directories of such a name can go. It is false where the last processes of
+// the run are still on their way out.
+func (o *own) removeCgroups() bool {
 	b, err := os.ReadFile(o.cgroups())
 	if err != nil {
-		return
+		return true
 	}
+	gone := true
 	for _, d := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(filepath.Base(d), cgroupPrefix) {
-			linux.RemoveCgroups([]string{d})
+			gone = !errors.Is(linux.RemoveCgroups([]string{d}), unix.EBUSY) && gone
 		}
 	}
+	return gone
 }

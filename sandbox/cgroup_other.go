@@ -2,4 +2,4 @@
 
 package sandbox
 
-func (o *own) removeCgroups() {}
+func (o *own) removeCgroups() bool { return true }

@@ -16,6 +16,7 @@ import (
 type own struct {
 	dir  string
 	lock *os.File
+	left bool // for the next run to remove
 }
 
 // A Room is a run's own directory on its way: making one takes as long as
@@ -159,7 +160,10 @@ func (o *own) furnish() error {
 // remove takes everything away. The run is over, so nobody races; RemoveAll
 // follows no links. Directories without write permission are given it first.
 func (o *own) remove() error {
-	err := os.RemoveAll(o.dir)
+	var err error
+	if !o.left {
+		err = os.RemoveAll(o.dir)
+	}
 	if err != nil {
 		filepath.WalkDir(o.dir, func(p string, d os.DirEntry, err error) error {
 			if d != nil && d.IsDir() {
@@ -193,7 +197,7 @@ func sweep(parent string) {
 			f.Close()
 			continue
 		}
-		o.removeCgroups()
+		o.left = !o.removeCgroups() // the list of them is needed
 		o.remove()
 	}
 }

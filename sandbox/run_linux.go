@@ -82,7 +82,10 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		if group, err = own.makeCgroup(place, spec); err != nil {
 			return Result{}, err
 		}
-		defer group.Remove()
+		defer func() {
+			// Where the kernel is not done with it, it is the next run's.
+			own.left = errors.Is(group.Remove(), unix.EBUSY)
+		}()
 	}
 	watcher := newWatcher(spec, group)
 	cmd := &linux.Command{

@@ -18,8 +18,8 @@ import (
 )
 
 // Many launches at a time, and many whose launcher is killed at some moment or
-// other, leave nothing: no process, no mount, no directory, no file that is
-// neither record nor cache, no broken chain.
+// other, leave nothing: no process, no mount, no directory, no control group, no
+// file that is neither record nor cache, no broken chain.
 func TestStorm(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
 	launches, kills := 48, 24
@@ -30,8 +30,8 @@ func TestStorm(t *testing.T) {
 	dir, env := home(t)
 	marker := fmt.Sprintf("storm-%016x", rand.Uint64())
 	script := []string{"sh", "-c", `(setsid sh -c 'sleep 1000; :' $0 >/dev/null 2>&1 &); echo did`, marker}
-	launch := func() *exec.Cmd {
-		cmd := exec.Command(program(t), append([]string{"--"}, script...)...)
+	launch := func(flags ...string) *exec.Cmd {
+		cmd := exec.Command(program(t), append(append(flags, "--"), script...)...)
 		cmd.Dir, cmd.Env = dir, env
 		return cmd
 	}
@@ -73,9 +73,13 @@ func TestStorm(t *testing.T) {
 	finished := 3
 	var mu sync.Mutex
 	for i := range launches + kills {
+		var flags []string
+		if i%4 == 0 {
+			flags = []string{"--memory", "2GiB"} // not the preset's: in a control group, where one can be made
+		}
 		if i*kills/(launches+kills) == (i+1)*kills/(launches+kills) {
 			work <- func() {
-				out, err := launch().CombinedOutput()
+				out, err := launch(flags...).CombinedOutput()
 				if err != nil || string(out) != "did\n" {
 					t.Errorf("a launch among others: %v: %s", err, out)
 				}
@@ -86,7 +90,7 @@ func TestStorm(t *testing.T) {
 			continue
 		}
 		work <- func() {
-			cmd := launch()
+			cmd := launch(flags...)
 			if err := cmd.Start(); err != nil {
 				t.Error(err)
 				return
@@ -123,6 +127,9 @@ func TestStorm(t *testing.T) {
 		}
 		finished++
 		free := unlocked(t)
+		for _, group := range groups(t) {
+			free[group] = true
+		}
 		for name := range left {
 			if !free[name] {
 				delete(left, name)
@@ -133,7 +140,7 @@ func TestStorm(t *testing.T) {
 		}
 	}
 	if len(left) > 0 {
-		t.Errorf("directories left: %v", left)
+		t.Errorf("directories or control groups left: %v", left)
 	}
 
 	verify := exec.Command(program(t), "audit", "verify")
@@ -207,4 +214,24 @@ func unlocked(t *testing.T) map[string]bool {
 		syscall.Close(fd)
 	}
 	return free
+}
+
+// groups gives the control groups of runs whose directory is gone.
+func groups(t *testing.T) (gone []string) {
+	t.Helper()
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // other groups come and go
+		}
+		if id, ok := strings.CutPrefix(d.Name(), "skillrun-"); ok && len(id) == 12 {
+			if found, _ := filepath.Glob("/tmp/skillrun-*/" + id); len(found) == 0 {
+				gone = append(gone, path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gone
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"skillrun/darwin"
 	"skillrun/darwin/sbpl"
@@ -96,13 +95,9 @@ func TestManyRules(t *testing.T) {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: fmt.Sprintf("%s/d%d", workspace, i), Tree: true, Access: rw, Origin: origin("filesystem.write", "")})
 		p.Denials = append(p.Denials, profiles.Denial{Path: fmt.Sprintf("%s/d%d/secret", workspace, i), Access: all})
 	}
-	start := time.Now()
 	policy, err := darwin.Compile(p, f)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("5,000 rules took %v", took)
 	}
 	own := parse(t, policy, 26)
 	for query, want := range map[string]string{"@write W/d4999/x": "allow", "@read W/d4999/secret": "deny", "@write W/d5000/x": "deny"} {

@@ -249,18 +249,20 @@ func newSites(t *testing.T, manifest string, work map[string]string) []site {
 
 func (s site) home() string { return filepath.Join(s.dir, "home") }
 
-// start runs a shell script there, in a run or bare, and gives its output.
-func (s site) start(t *testing.T, bare bool, script string) (stdout, stderr string) {
+// start runs a shell script there, in a run or bare, and gives its output. The
+// script has the files as descriptors from 3 on.
+func (s site) start(t *testing.T, bare bool, script string, files ...*os.File) (stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	words := s.words
-	if bare {
-		words = unprivileged()
+	var words []string
+	if !bare {
+		words = s.words
 	}
 	words = append(slices.Clip(words), "sh", "-c", script)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = filepath.Join(s.dir, "work")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "XDG_STATE_HOME=" + filepath.Join(s.dir, "state"), "TMPDIR=" + filepath.Join(s.dir, "tmp"), "LC_ALL=C"}
+	cmd.ExtraFiles = files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -47,11 +47,14 @@ type internet struct {
 	files map[string][]byte // of the web servers, by path
 	mu    sync.Mutex
 	seen  []string
+	news  chan struct{} // has an element when seen has grown
 }
 
 const (
 	capNetBindService = 10
 	capNetAdmin       = 12
+	capNetRaw         = 13
+	capSysAdmin       = 21
 )
 
 // unprivileged are the words before a command that take from it what the
@@ -88,7 +91,7 @@ func inOwnInternet(t *testing.T) bool {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{capNetBindService, capNetAdmin}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{capNetBindService, capNetAdmin, capNetRaw, capSysAdmin}
 	}
 	if ok, err := ownNetwork(); err != nil {
 		t.Fatal(err)
@@ -112,7 +115,7 @@ func inOwnInternet(t *testing.T) bool {
 
 // newInternet serves names and, at every address, ports 53, 80 and 443.
 func newInternet(t *testing.T, names map[string]string) *internet {
-	w := &internet{names: names, files: map[string][]byte{}}
+	w := &internet{names: names, files: map[string][]byte{}, news: make(chan struct{}, 1)}
 	web := http.Server{Handler: w, ReadTimeout: 10 * time.Second}
 	for port, listen := range map[string]func(net.Listener) error{
 		":80": web.Serve,
@@ -141,6 +144,82 @@ func (w *internet) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen = append(w.seen, fmt.Sprintf(format, args...))
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+// await gives what is lacking when all was noted, or after 10 seconds. What
+// was noted stays for reached.
+func (w *internet) await(wanted []string) (lacking []string) {
+	end := time.After(10 * time.Second)
+	for {
+		w.mu.Lock()
+		lacking = slices.DeleteFunc(slices.Clone(wanted), func(s string) bool { return noted(w.seen, s) })
+		w.mu.Unlock()
+		if len(lacking) == 0 {
+			return nil
+		}
+		select {
+		case <-w.news:
+		case <-end:
+			return lacking
+		}
+	}
+}
+
+// sink notes whatever comes: over TCP, as datagrams, and as packets of protocols
+// that nobody here speaks.
+func (w *internet) sink(t *testing.T) {
+	t.Helper()
+	ln, err := net.Listen("tcp", ":7777")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				c.SetDeadline(time.Now().Add(time.Minute))
+				buf := make([]byte, 4096)
+				for {
+					n, err := c.Read(buf)
+					if n > 0 {
+						w.note("stream at=%s %q", c.LocalAddr(), buf[:n])
+					}
+					if err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	for _, at := range [][2]string{{"udp", ":7777"}, {"udp", ":443"}, {"udp", ":5353"}, {"ip4:253", "0.0.0.0"}, {"ip6:253", "::"}, {"ip4:icmp", "0.0.0.0"}, {"ip4:136", "0.0.0.0"}} {
+		pc, err := net.ListenPacket(at[0], at[1])
+		if err != nil && !sandboxtest.MustHave() {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { pc.Close() })
+		go func() {
+			buf := make([]byte, 4096)
+			for {
+				n, _, err := pc.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				w.note("%s %q", at[0], buf[:n])
+			}
+		}()
+	}
 }
 
 // reached gives what the servers noted since the last call.
@@ -155,13 +234,17 @@ func (w *internet) reached() []string {
 // ServeHTTP is every web server: files, bytes, or a line about the request.
 func (w *internet) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	at := r.Context().Value(http.LocalAddrContextKey).(net.Addr).(*net.TCPAddr)
-	w.note("host=%s at=%s", r.Host, at)
+	w.note("host=%s at=%s target=%s", r.Host, at, r.RequestURI)
 	rw.Header()["Date"] = nil // outputs are compared
 	body, _ := io.Copy(io.Discard, r.Body)
 	path := r.URL.Path
 	if n, ok := strings.CutPrefix(path, "/bytes/"); ok {
 		size, _ := strconv.Atoi(n)
 		io.WriteString(rw, strings.Repeat("x", size))
+		return
+	}
+	if host, ok := strings.CutPrefix(path, "/redirect/"); ok {
+		http.Redirect(rw, r, "http://"+strings.ReplaceAll(host, "_", "-")+"/", http.StatusFound)
 		return
 	}
 	if b, ok := w.files[path]; ok {
@@ -231,6 +314,7 @@ func (w *internet) resolveTCP(ln net.Listener) error {
 func (w *internet) answer(msg []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(msg) != nil || len(m.Questions) != 1 {
+		w.note("no question %q", msg)
 		return nil
 	}
 	q := m.Questions[0]
@@ -277,7 +361,11 @@ func (w *internet) certificate(t *testing.T) *tls.Config {
 		t.Fatal(err)
 	}
 	w.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: key}}, NextProtos: []string{"http/1.1"}}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: key}}, NextProtos: []string{"http/1.1"},
+		GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			w.note("sni=%s at=%s", h.ServerName, h.Conn.LocalAddr())
+			return nil, nil
+		}}
 }
 
 // stock puts a git repository and packages of three ecosystems on the servers.

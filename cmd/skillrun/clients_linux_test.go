@@ -189,8 +189,9 @@ func environments() []environment {
 // site is a directory for each environment, in which a user of it can work.
 type site struct {
 	environment
-	dir   string // holds work, home, state, tmp, m.json
-	words []string
+	dir   string   // holds work, home, state, tmp, m.json
+	outer []string // words that bring a command into the environment
+	words []string // outer, and those that make it a run
 }
 
 // newSites makes a site for each environment, with the files of work in it.
@@ -236,11 +237,11 @@ func newSites(t *testing.T, manifest string, work map[string]string) []site {
 		if strings.Contains(e.mode, "user") {
 			run("chown", "-R", "1000:1000", s.dir)
 		}
-		s.words = unprivileged()
+		s.outer = unprivileged()
 		if e.mode != "" {
-			s.words = []string{filepath.Join(top, "emulate"), e.mode, "env", "HOME=" + s.home()}
+			s.outer = []string{filepath.Join(top, "emulate"), e.mode, "env", "HOME=" + s.home()}
 		}
-		s.words = append(s.words, filepath.Join(top, "skillrun"), "--approve", "declared", "--manifest", filepath.Join(s.dir, "m.json"))
+		s.words = append(slices.Clip(s.outer), filepath.Join(top, "skillrun"), "--approve", "declared", "--manifest", filepath.Join(s.dir, "m.json"))
 		s.words = append(append(s.words, e.flags...), "--")
 		sites = append(sites, s)
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"skillrun/profiles"
 )
 
 // Lint says what is wrong or unwise in the manifests of a skill whose directory
@@ -101,6 +103,17 @@ func lintEntry(e *Entry) []Finding {
 	}
 	if e.Constraints.Scoped && len(e.Constraints.Scope) == 0 {
 		say("an empty resource_scope grants nothing")
+	}
+	for _, s := range e.Constraints.Scope {
+		if c == nil || e.Effect == Deny {
+			break
+		}
+		if _, _, fault := ParseHost(s.Value); networked(c) && fault != "" {
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a host and grants nothing: %s", s.Value, fault)})
+		}
+		if _, ok := profiles.HostGroup(s.Value); c.means == installPackages && !ok {
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a group of package registries and grants nothing", s.Value)})
+		}
 	}
 	for _, p := range e.Constraints.DeniedCommands {
 		found = append(found, Finding{p.Pos, "no kernel matches child processes against denied_command_patterns: the run is refused unless the user allows that gap"})

@@ -14,6 +14,8 @@ import (
 	"crypto/tls"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"skillrun/profiles"
 )
 
 // attempt is one way to get somewhere that no rule grants. want is what a
@@ -190,6 +192,14 @@ func attempts() []attempt {
 		{"name to NAT64 of private", "at=[64:ff9b::a00:5]", say("nat64.example", 80, get("nat64.example"))},
 		{"name to mapped private", "at=10.0.0.5", say("mapped.example", 80, get("mapped.example"))},
 		{"name to private and public", "at=10.0.0.5", say("half.example", 80, get("half.example"))},
+		{"name that changes to private", "at=10.0.0.8", func(p place) {
+			for range 4 {
+				addrs, _ := p.resolve("flip.example")
+				for _, a := range addrs {
+					say(a.String(), 80, get("flip.example"))(p)
+				}
+			}
+		}},
 		{"undeclared name to loopback", "at=127.0.0.1", say("127.0.0.1.nip.io", 80, get("127.0.0.1.nip.io"))},
 		{"decimal address as a name", "at=93.184.216.96", say("2130706433", 80, get("good.example"))},
 		{"hexadecimal address as a name", "at=93.184.216.96", say("0x7f000001", 80, get("good.example"))},
@@ -309,7 +319,15 @@ func attempts() []attempt {
 // the same try succeeds, or the test says nothing.
 func TestBypass(t *testing.T) {
 	w := newWorld(t)
+	asked := 0
+	w.lies["flip.example"] = func(q dnsmessage.Question, id uint16) []byte {
+		if q.Type == dnsmessage.TypeA {
+			asked++
+		}
+		return honest(q, id, []string{[]string{"10.0.0.8", "93.184.216.97"}[asked%2]})
+	}
 	n := rules()
+	n.Hosts = append(n.Hosts, profiles.HostRule{Host: "flip.example", Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP})
 	g, _ := newGate(t, n)
 	run := newRun(t, g, n)
 	list := attempts()

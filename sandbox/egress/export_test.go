@@ -1,5 +1,11 @@
 package egress
 
+import (
+	"net/netip"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
 // The parsers, for fuzzing and tables.
 
 func ParseHello(b []byte) (name string, ech bool, err error) {
@@ -24,6 +30,14 @@ func Classify(b []byte) string {
 func ChunkSize(b []byte) (int64, int, error) { return chunkSize(b) }
 
 func (g *Gate) Reply(msg []byte) []byte { return g.reply(msg, true) }
+
+// Records gives what is kept of a name server's answer, and the name to ask for
+// next.
+func (g *Gate) Records(msg []byte, name string, t dnsmessage.Type) ([]netip.Addr, []dnsmessage.SVCBResource, string, error) {
+	a, seen := answer{ttl: ^uint32(0)}, 0
+	next, err := a.read(msg, name, t, &seen)
+	return a.addrs, g.services(a.svcb), next, err
+}
 
 var (
 	ErrMore    = errMore

@@ -1,8 +1,10 @@
 package egress_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -113,7 +115,7 @@ func FuzzParseHead(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	f.Add([]byte("POST http://x.test:80/a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		method, _, host, length, size, err := egress.ParseHead(b)
+		method, authority, host, length, size, err := egress.ParseHead(b)
 		if err != nil {
 			return
 		}
@@ -132,6 +134,18 @@ func FuzzParseHead(f *testing.F) {
 		}
 		if egress.Classify(b) != "http" {
 			t.Errorf("%q is a request and was not taken for one", head)
+		}
+		// Another parser that takes it reads the same of it. What cannot be a name
+		// is refused later.
+		want := authority
+		if want == "" {
+			want = host
+		}
+		named := strings.Trim(want, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:") == ""
+		if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head))); err == nil && named {
+			if r.Method != method || r.Host != want || r.ContentLength != length {
+				t.Errorf("%q: method %q, host %q, length %d; net/http: %q, %q, %d", head, method, want, length, r.Method, r.Host, r.ContentLength)
+			}
 		}
 		// A request is the same whatever follows, and however it is cut.
 		if _, _, h2, l2, s2, err := egress.ParseHead(append(bytes.Clone(head), "GET / HTTP/1.1\r\n\r\n"...)); err != nil || h2 != host || l2 != length || s2 != size {
@@ -204,6 +218,64 @@ func FuzzReply(f *testing.F) {
 			name := strings.ToLower(a.Header.Name.String())
 			if name != "x.test." && !strings.HasSuffix("."+name, ".localhost.") {
 				t.Errorf("an answer for %q", name)
+			}
+		}
+	})
+}
+
+// FuzzAnswer reads what a name server may say.
+func FuzzAnswer(f *testing.F) {
+	name := dnsmessage.MustNewName("x.test.")
+	for _, body := range []dnsmessage.ResourceBody{
+		&dnsmessage.AResource{A: [4]byte{10, 0, 0, 5}},
+		&dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName("y.test.")},
+		&dnsmessage.HTTPSResource{SVCBResource: dnsmessage.SVCBResource{Priority: 1, Target: dnsmessage.MustNewName("."), Params: []dnsmessage.SVCParam{
+			{Key: dnsmessage.SVCParamALPN, Value: []byte("\x02h2")}, {Key: dnsmessage.SVCParamECH, Value: []byte("secret")}}}},
+	} {
+		m := dnsmessage.Message{Header: dnsmessage.Header{Response: true}, Questions: []dnsmessage.Question{{Name: name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}},
+			Answers: []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET, TTL: 5}, Body: body}}}
+		b, err := m.Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+		for kind := range uint8(4) {
+			f.Add(kind, b)
+		}
+	}
+	g, err := egress.New(egress.Config{
+		Network: &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "x.test", Ports: []profiles.PortRange{profiles.AnyPort}, Protocols: profiles.TCP}}},
+		System:  &egress.System{},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	kinds := []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA, dnsmessage.TypeHTTPS, dnsmessage.TypeSVCB}
+	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
+		addrs, services, next, err := g.Records(b, "x.test", kinds[kind%4])
+		if err != nil {
+			return
+		}
+		if len(addrs)+len(services) > 16 {
+			t.Errorf("%x: %d records", b, len(addrs)+len(services))
+		}
+		if tgt, err := egress.ParseTarget(next); next != "" && (err != nil || tgt.Name != next) {
+			t.Errorf("%x: leads to %q", b, next)
+		}
+		for _, a := range addrs {
+			if a.Is4() != (kind%4 == 0) || kind%4 > 1 {
+				t.Errorf("%x: address %v", b, a)
+			}
+		}
+		for _, s := range services {
+			if target := strings.ToLower(s.Target.String()); target != "." && target != "x.test." {
+				t.Errorf("%x: a service at %q", b, target)
+			}
+			for _, p := range s.Params {
+				switch p.Key {
+				case dnsmessage.SVCParamMandatory, dnsmessage.SVCParamALPN, dnsmessage.SVCParamNoDefaultALPN, dnsmessage.SVCParamPort:
+				default:
+					t.Errorf("%x: parameter %v", b, p.Key)
+				}
 			}
 		}
 	})

@@ -139,18 +139,29 @@ func (s *Session) uses(capability string, now time.Time) func(*policy.Entry, tim
 	}
 }
 
-// used notes one use of a capability, if anything in force counts them.
+// used notes one use of a capability, if anything in force counts them: as many
+// as the largest limit counts.
 func (s *Session) used(st *policy.State, capability string, now time.Time) {
-	counts := func(e policy.Entry) bool { return e.Constraints.Rate.Max > 0 && e.Names(capability) }
-	limited := slices.ContainsFunc(st.Declared, counts) || slices.ContainsFunc(st.Task, counts) || slices.ContainsFunc(st.Granted, counts)
-	for i := range st.Bounds {
-		limited = limited || slices.ContainsFunc(st.Bounds[i].Entries, counts)
+	var most int64
+	count := func(entries []policy.Entry) {
+		for i := range entries {
+			if e := &entries[i]; e.Names(capability) {
+				most = max(most, e.Constraints.Rate.Max)
+			}
+		}
 	}
-	if !limited {
+	count(st.Declared)
+	count(st.Task)
+	count(st.Granted)
+	for i := range st.Bounds {
+		count(st.Bounds[i].Entries)
+	}
+	if most == 0 {
 		return
 	}
 	if s.more.Uses == nil {
 		s.more.Uses = map[string]uses{}
 	}
-	s.more.Uses[capability] = last(append(s.more.Uses[capability], now), maxUses)
+	// Some more are kept, for the limits of skills to come.
+	s.more.Uses[capability] = last(append(s.more.Uses[capability], now), int(min(max(most, minUses), maxUses)))
 }

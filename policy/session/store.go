@@ -29,6 +29,7 @@ const (
 	maxAsked    = 1 << 16 // bytes of what one call asks for
 	maxAllAsked = 1 << 18 // bytes of what the calls that are kept ask for
 	maxUses     = 4096    // times kept for one capability
+	minUses     = 128     // times kept, whatever the limit
 	maxSkills   = 64
 )
 

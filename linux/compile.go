@@ -233,10 +233,10 @@ func (c *compiler) walk(root string, denials []*profiles.Denial) {
 			}
 		}
 		if a != 0 {
-			c.points = append(c.points, point{p, a})
-			if info, err := e.Info(); err == nil {
+			if info, ok := c.lstat(p); ok {
 				c.noteLinks(p, info, denials...)
 			}
+			c.points = append(c.points, point{p, a})
 		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {

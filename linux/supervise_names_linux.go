@@ -95,6 +95,10 @@ func (r *request) open() {
 	if o.kind == special && r.serveTerminal(how) {
 		return
 	}
+	if r.isLaunchers(o) {
+		r.refuse(ruling{errno: errAccess, path: o.place.path, access: accessOf(r.flags)})
+		return
+	}
 	if !o.anonymous {
 		rule := r.located(o, func(pl place) ruling { return r.s.decider.edit(pl, accessOf(r.flags)) })
 		if !rule.ok() {
@@ -120,6 +124,33 @@ func (r *request) open() {
 		r.fd = fd
 		return errno(err)
 	})
+}
+
+// isLaunchers says whether o is something that /proc tells of this process. The
+// kernel keeps environment, memory and descriptors of processes outside a Landlock
+// domain from those inside; but a performing thread is one of this process's own,
+// and may look at all of it.
+func (r *request) isLaunchers(o *object) bool {
+	if o.st.Size != 0 || unix.Major(o.st.Dev) != 0 || o.anonymous {
+		return false // nothing of a /proc
+	}
+	at := o.fd
+	if at < 0 {
+		at = o.parent
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(at, &fs); err != nil {
+		return true
+	}
+	if fs.Type != unix.PROC_SUPER_MAGIC {
+		return false
+	}
+	for part := range strings.SplitSeq(o.place.path, "/") {
+		if part != "" && part[0] >= '0' && part[0] <= '9' && unix.Faccessat(r.s.self, "../task/"+part, unix.F_OK, 0) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // openRegular opens the file that was looked at, by its name. If another has
@@ -168,22 +199,30 @@ func accessOf(flags int) profiles.Access {
 	return a
 }
 
-// openPath gives the caller the O_PATH descriptor that resolving made.
+// openPath lets the caller open an O_PATH descriptor itself: the kernel injects
+// none. There is nothing to rule on, since such a descriptor gives no access and
+// nothing holds these opens where others are not supervised either; that it is one
+// stands in a register. In place of a redirected name, which the caller would not
+// find, it gets a descriptor open for reading.
 func (r *request) openPath() {
 	o := &r.a
+	redirected := false
+	for _, d := range r.s.config.Redirects {
+		redirected = redirected || isBeneath(d.To, o.place.path) && len(o.place.path) > len(d.To)
+	}
 	switch {
-	case o.fd < 0:
-		r.fail(unix.ENOENT)
+	case !redirected, o.fd < 0: // absent there: perhaps on the way to what is granted
+		r.resume()
 	case (o.slash || r.flags&unix.O_DIRECTORY != 0) && o.kind != directory:
 		r.fail(unix.ENOTDIR)
+	case o.kind != directory && o.kind != regular:
+		r.fail(unix.EACCES)
 	default:
-		fd, e := dup(o.fd)
-		if e != 0 {
-			r.fail(e)
-			return
-		}
-		r.fd = fd
-		r.perform(func(*request) unix.Errno { return 0 })
+		r.perform(func(r *request) unix.Errno {
+			fd, err := unix.Open(fdPath(r.a.fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			r.fd = fd
+			return errno(err)
+		})
 	}
 }
 

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		probe()
 		return
 	}
+	if os.Getenv(programVar) != "" {
+		performSteps()
+		return
+	}
 	if urls := os.Getenv(fetchVar); urls != "" {
 		fetch(strings.Fields(urls))
 		return

@@ -41,6 +41,11 @@ func doctorCommand() *cli.Command {
 					fmt.Fprintf(os.Stdout, "%-14s %-8s fix: %s\n", "", "", k.fix)
 				}
 			}
+			if !c.Bool("json") {
+				for _, l := range limitsHere(features) {
+					fmt.Fprintf(os.Stdout, "%-14s %-8s %s\n", "limit", l.Name, l.Note)
+				}
+			}
 			var missing []string
 			for _, name := range c.StringSlice("require") {
 				bad, known := failed[name]

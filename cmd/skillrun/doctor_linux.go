@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"skillrun/linux"
+	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // diagnose tries every mechanism in processes of its own.
@@ -30,4 +33,31 @@ func diagnose() ([]check, any) {
 		checks = append(checks, check{"kills", killed, "calls of other architectures end their process", "as for seccomp"})
 	}
 	return checks, f
+}
+
+// limitsHere gives the clauses that nothing holds on this machine, for a run that
+// may read and write a workspace with a secret in it.
+func limitsHere(features any) []profiles.Clause {
+	f, ok := features.(linux.Features)
+	dir, err := os.MkdirTemp("", "skillrun-doctor-")
+	if !ok || err != nil {
+		return nil
+	}
+	defer os.RemoveAll(dir)
+	p := &profiles.Profile{
+		Workspace: dir,
+		Paths:     []profiles.PathRule{{Path: dir, Tree: true, Access: profiles.Read | profiles.Write | profiles.Create}},
+		Denials:   []profiles.Denial{{Path: dir, Match: ".env", Access: profiles.AllAccess}},
+		Process:   profiles.Process{Create: true},
+	}
+	var list []profiles.Clause
+	if os.WriteFile(dir+"/.env", nil, 0o600) != nil {
+		return nil
+	}
+	for _, c := range sandbox.PlanFor(p, f, os.DirFS("/")).Receipt {
+		if c.Strength == profiles.None {
+			list = append(list, c)
+		}
+	}
+	return list
 }

@@ -22,3 +22,6 @@ func printPlan(*cli.Context, *job, *profiles.Profile) error { return errNoBackEn
 func diagnose() ([]check, any) {
 	return []check{{"back-end", false, "nothing can be enforced on " + runtime.GOOS, ""}}, nil
 }
+
+// limitsHere is for machines that runs have been tried on.
+func limitsHere(any) []profiles.Clause { return nil }

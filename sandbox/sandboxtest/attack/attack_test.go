@@ -5,6 +5,7 @@ package attack_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +28,7 @@ var (
 	observe = flag.Bool("observe", false, "skillrun --denials too")
 	limits  = flag.String("limits", filepath.Join("..", "..", "..", "docs", "limits.md"), "the documented limits")
 	results = flag.String("results", "", "write the results to `FILE`")
+	summary = flag.Bool("summary", false, "print the table of -results")
 )
 
 // root is where scenes are made: in a home, as work is, since /tmp is a place of
@@ -149,6 +151,13 @@ func TestAttempts(t *testing.T) {
 	if d := cmp.Diff(documented, admitted); d != "" {
 		t.Errorf("docs/limits.md and the receipt here differ (-documented +receipt):\n%s", d)
 	}
+	told, err := attack.Doctor(confiners[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(documented, told); d != "" {
+		t.Errorf("docs/limits.md and the doctor here differ (-documented +doctor):\n%s", d)
+	}
 	if *observe {
 		confiners = append(confiners, attack.Skillrun(skillrun(t), "--denials"))
 	}
@@ -222,4 +231,26 @@ func TestJobs(t *testing.T) {
 		}
 	})
 	seen.save(t)
+}
+
+// The table of all that was written with -results.
+func TestSummary(t *testing.T) {
+	if *results == "" || !*summary {
+		t.Skip("no -results, or no -summary")
+	}
+	f, err := os.Open(*results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := attack.Results(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(attack.Summary(all))
+	for _, r := range all {
+		if r.Verdict == attack.Through && strings.HasPrefix(r.Confiner, "skillrun") {
+			t.Errorf("%s: %s: %s got through: %s", r.Environment, r.Group, r.Name, r.What)
+		}
+	}
 }

@@ -129,6 +129,22 @@ func Receipt(c Confiner, root string) (map[string]string, error) {
 	return held, nil
 }
 
+// Doctor asks a skillrun program what it does not hold here.
+func Doctor(c Confiner) ([]string, error) {
+	out, err := exec.Command(c.Path, "doctor").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask the doctor: %w", err)
+	}
+	var list []string
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "limit" {
+			list = append(list, f[1])
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
 // Documented reads docs/limits.md: the clauses that are not held with
 // namespaces, and without.
 func Documented(file string, namespaces bool) ([]string, error) {

@@ -36,6 +36,7 @@ func openTerminal() (*terminal, error) {
 		return nil, err
 	}
 	t.Lflag &^= unix.ECHO | unix.ICANON
+	t.Lflag |= unix.NOFLSH // what was printed before a Ctrl-C stays
 	t.Oflag &^= unix.OPOST
 	return &terminal{master, slave}, unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, t)
 }

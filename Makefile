@@ -6,7 +6,7 @@ FLAGS   := -trimpath -tags $(TAGS)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED ?= 0
 
-.PHONY: build test race lint fuzz golden bench demo e2e eval check
+.PHONY: build test race lint fuzz fuzz-long golden bench demo e2e eval check
 build: ## one static program for this machine
 	$(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
 
@@ -22,6 +22,10 @@ lint: ## formatting, vet for every platform, staticcheck
 
 fuzz: ## every fuzz target; FUZZTIME=10s each in CI
 	@scripts/fuzz $(or $(FUZZTIME),60s)
+
+fuzz-long: ## an hour of each fuzz target and of random programs; LONG=1h
+	RANDOM_TIME=$(or $(LONG),1h) $(GO) test -tags $(TAGS) -count 1 -timeout 0 -run '^TestRandomPrograms$$' -v ./sandbox
+	@scripts/fuzz $(or $(LONG),1h)
 
 golden: ## regenerate tables, filters and golden files; git diff shows what changed
 	@scripts/bootstrap

@@ -21,5 +21,7 @@
 //	victim   another process of the same user is there; VICTIM in the code says so too
 //
 // A job is a few lines of shell in jobs/GROUP.sh under a line of the same form.
-// It has to end with exit code 0, and to print what it prints bare.
+// It has to end with exit code 0, and to print what it prints bare. With the word
+// "plain" no secret lies in its workspace: without namespaces a run cannot start
+// programs that it makes beside one (docs/troubleshooting.md).
 package attack

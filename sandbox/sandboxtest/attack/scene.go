@@ -143,6 +143,9 @@ func (s *scene) plantFiles(p *Program) error {
 		{"skill/SKILL.md", 0o644, "---\nname: suite\ndescription: a skill\n---\n"}, {"skill/skillguard-manifest.json", 0o644, manifest},
 		{"state/other", 0o600, "$"},
 	} {
+		if p.Plain && strings.HasPrefix(f.path, "home/project/") && strings.Contains(f.text, "$") {
+			continue
+		}
 		path := filepath.Join(s.dir, f.path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -161,13 +164,17 @@ func (s *scene) plantFiles(p *Program) error {
 		return err
 	}
 	os.Chmod(s.state, 0o700)
+	if !p.Plain {
+		if err := os.Link(s.ws+"/.env", s.ws+"/hard"); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		os.Chmod(s.outside+"/setuid", 0o755|os.ModeSetuid),
 		os.Mkdir(s.outside+"/empty", 0o755),
 		os.Symlink("file", s.outside+"/link"),
 		os.Symlink("../Documents/file", s.ws+"/out"),
 		os.Symlink("README.md", s.ws+"/swap"),
-		os.Link(s.ws+"/.env", s.ws+"/hard"),
 		os.Link(s.ws+"/.git/config", s.ws+"/hardconfig"),
 		unix.Setxattr(s.outside+"/file", "user.canary", []byte("1"), 0),
 	)

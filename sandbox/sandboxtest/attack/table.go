@@ -31,6 +31,8 @@ type Program struct {
 	Terminal bool
 	// Job is on for ordinary work.
 	Job bool
+	// Plain is on for work in a workspace without secrets.
+	Plain bool
 	// Victim is on if it wants another process of the same user.
 	Victim bool
 }
@@ -116,6 +118,8 @@ func parseHead(head string) (Program, error) {
 			p.Control = value
 		case word == "tty":
 			p.Terminal = true
+		case word == "plain":
+			p.Plain = true
 		case word == "victim":
 			p.Victim = true
 		case is:

@@ -57,7 +57,7 @@ nice -n 5 sh -c 'nice'; timeout 5 echo in time; timeout .1 sleep 10 || echo $?; 
 setsid -w echo session; nohup echo nohup 2>/dev/null; (trap '' HUP; echo hup)
 #: locks
 exec 9> lock; flock 9; flock -n lock true || echo held; flock -u 9; flock -n lock echo free
-#: a script of one's own
+#: a script of one's own plain
 printf '#!/bin/sh\necho "ran $1"\n' > s; chmod +x s; ./s one; printf '#!/usr/bin/env python3\nprint("ran two")\n' > t; chmod +x t; ./t
 #: users and names
 id -u; whoami > /dev/null; getent passwd root; hostname > /dev/null; uname -s; locale > /dev/null; date +%Z > /dev/null; echo ok

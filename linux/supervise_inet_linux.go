@@ -116,6 +116,18 @@ func (r *request) internet() *inetSocket {
 	if r.s.inet == nil {
 		return nil
 	}
+	if r.s.copies.getfd { // several times as fast as asking /proc
+		fd, e := r.fetchAny(int(int32(r.args[0])))
+		if e != 0 {
+			return nil
+		}
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+			return nil
+		}
+		return r.s.inet.find(st.Ino)
+	}
 	ino, e := r.socketInode(int(int32(r.args[0])))
 	if e != 0 {
 		return nil

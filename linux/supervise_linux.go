@@ -3,6 +3,7 @@ package linux
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"sync"
@@ -52,6 +53,9 @@ type Supervision struct {
 	// OwnNetwork says that the run has a network namespace of its own: no
 	// internet socket may then be made here, outside of it.
 	OwnNetwork bool
+	// Meets is asked, with OwnNetwork, whether a stream to dst meets a gate that
+	// accepts at once, and may open it there. nil stands for never.
+	Meets func(dst netip.AddrPort) bool
 	// Egress rules on the run's internet sockets; nil where that is not this
 	// Supervisor's.
 	Egress *Egress

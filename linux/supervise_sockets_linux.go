@@ -117,14 +117,21 @@ func (r *request) socket(fd int) unix.Errno {
 	if fd < 0 {
 		return unix.EBADF
 	}
-	ino, e := r.socketInode(fd)
-	if e != 0 {
-		return e
-	}
-	e = unix.EACCES
 	if k.getfd {
-		r.a.fd, e = r.fetchAny(fd)
-	} else {
+		var e unix.Errno
+		if r.a.fd, e = r.fetchAny(fd); e != 0 {
+			return e
+		}
+		r.a.opened = true
+		var st unix.Stat_t
+		if unix.Fstat(r.a.fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+			return unix.ENOTSOCK
+		}
+		return 0
+	}
+	ino, e := r.socketInode(fd)
+	if e == 0 {
+		e = unix.EACCES
 		k.mu.Lock()
 		if c, ok := k.copies[ino]; ok {
 			r.a.fd, e = dup(c)
@@ -352,13 +359,40 @@ func serveConnect(r *request) {
 	if !ok {
 		return
 	}
-	r.perform(func(r *request) unix.Errno {
+	connect := func(r *request) unix.Errno {
 		e := connectRaw(r.a.fd, raw)
 		if (e == 0 || e == unix.EINPROGRESS) && !r.s.copies.getfd && a.family != unix.AF_UNSPEC {
 			r.s.copies.done(r.a.fd)
 		}
 		return e
-	})
+	}
+	switch {
+	case a.family == unix.AF_UNIX || !r.s.copies.getfd:
+		r.perform(connect)
+		return
+	case r.meets(&a):
+		if !r.valid() {
+			r.fail(unix.EINTR)
+			return
+		}
+		r.fail(connectRaw(r.a.fd, raw))
+		return
+	}
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr = unix.SYS_CONNECT
+		q.args = [6]uintptr{uintptr(r.a.fd), uintptr(unsafe.Pointer(&q.names[0])), uintptr(copy(q.names[0][:], raw))}
+		r.a.parent, r.a.fd = r.a.fd, -1 // to be closed by it
+	}, connect)
+}
+
+// meets says whether a connect in the run's own network cannot wait: another
+// thread is then not worth its waking.
+func (r *request) meets(a *address) bool {
+	if r.s.config.Meets == nil {
+		return false
+	}
+	dst, e := a.inet(a.family == unix.AF_INET6, false)
+	return e == 0 && dst.IsValid() && r.s.config.Meets(specified(dst))
 }
 
 func serveBind(r *request) {

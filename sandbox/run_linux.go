@@ -135,7 +135,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Wait()
 		return Result{}, err
 	}
-	supervisor, err := supervise(spec, plan, p, facts, leads)
+	supervisor, err := supervise(spec, plan, p, facts, door, leads)
 	if err != nil {
 		p.Abort()
 		return Result{}, err
@@ -228,7 +228,7 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.
 }
 
 // supervise serves the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts, leads *linux.Egress) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
 	config, ok := p.Supervision()
 	if !ok {
 		return nil, nil
@@ -240,6 +240,9 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
 	config.Egress = leads
 	config.OwnProcesses = plan.Namespaces&linux.NSPID != 0
+	if config.OwnNetwork && door != nil {
+		config.Meets = door.gate.Meets
+	}
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

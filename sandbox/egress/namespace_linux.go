@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 
@@ -111,9 +112,25 @@ func (s *spares) Close() error {
 	return nil
 }
 
+// Meets says whether a connect to dst in the run's namespace meets the gate,
+// which accepts at once. A supervisor asks before it connects: where a rule
+// grants dst at a port that the gate does not have yet, it is opened.
+func (g *Gate) Meets(dst netip.AddrPort) bool {
+	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
+	g.spares.mu.Lock()
+	open := g.spares.open[dst.Port()]
+	g.spares.mu.Unlock()
+	if open || !dst.IsValid() || dst.Addr().Zone() != "" {
+		return open
+	}
+	if g.exchange(nil, DoorGate).aim(dst, g.Handed(dst.Addr())) != Granted {
+		return false // such as a port where the run itself is about to serve
+	}
+	return g.Open(dst.Port()) == nil
+}
+
 // Open makes the gate listen on one more port of the run's namespace, if a
-// rule grants it; a supervisor calls it before it lets a connect to that port
-// go on. It is an error if no rule does, or if 16 ports were opened already:
+// rule grants it. It is an error if no rule does, or if 16 ports were opened already:
 // the run's connect then fails with ECONNREFUSED.
 func (g *Gate) Open(port uint16) error {
 	if !g.policy.carries(port, profiles.TCP) {
@@ -135,7 +152,7 @@ func (g *Gate) Open(port uint16) error {
 		s.fds[family] = fds[:len(fds)-1]
 		spare := Socket{Family: family, Type: unix.SOCK_STREAM}
 		if e := spare.bind(fd, port); e != nil {
-			unix.Close(fd) // the run serves there itself
+			s.fds[family] = append(s.fds[family], fd) // the run serves there itself
 			return fmt.Errorf("open port %d: %w", port, e)
 		}
 		if e := serveListener(fd, g.Serve); e != nil {

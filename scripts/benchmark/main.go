@@ -23,16 +23,24 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("benchmark: ")
 	skillrun := flag.String("skillrun", "skillrun", "the `program` to measure")
-	rounds := flag.Int("rounds", 80, "launches of each kind")
-	many := flag.Int("many", 400, "launches of each kind for the measurement of throughput")
+	rounds := flag.Int("rounds", 80, "launches of each kind; 0 leaves them out")
+	many := flag.Int("many", 400, "launches of each kind for the measurement of throughput; 0 leaves it out")
 	work := flag.Int("work", 5, "rounds of each piece of ordinary work; 0 leaves it out")
+	connects := flag.Int("network", 20, "rounds of each measurement of the network; 0 leaves them out")
+	role := flag.Bool("client", false, "be the client of a measurement of the network")
 	flag.Parse()
-	if err := benchmark(*skillrun, *rounds, *many, *work); err != nil {
+	if *role {
+		if err := client(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if err := benchmark(*skillrun, *rounds, *many, *connects, *work); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func benchmark(skillrun string, rounds, many, work int) error {
+func benchmark(skillrun string, rounds, many, connects, work int) error {
 	path, err := exec.LookPath(skillrun)
 	if err == nil {
 		path, err = filepath.Abs(path)
@@ -45,19 +53,25 @@ func benchmark(skillrun string, rounds, many, work int) error {
 		return err
 	}
 	defer w.remove()
-	if err := w.launches(rounds); err != nil {
-		return err
+	for _, part := range []struct {
+		rounds  int
+		measure func(rounds int) error
+	}{
+		{rounds, w.launches},
+		{many, w.throughput},
+		{rounds, w.decisions},
+		{1, func(int) error { return w.memory() }},
+		{connects, w.network},
+		{work, w.works},
+	} {
+		if part.rounds == 0 {
+			continue
+		}
+		if err := part.measure(part.rounds); err != nil {
+			return err
+		}
 	}
-	if err := w.throughput(many); err != nil {
-		return err
-	}
-	if err := w.decisions(rounds); err != nil {
-		return err
-	}
-	if err := w.memory(); err != nil || work == 0 {
-		return err
-	}
-	return w.works(work)
+	return nil
 }
 
 // launches measures one launch of each kind a round, in a random order, so

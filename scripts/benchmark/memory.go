@@ -47,14 +47,15 @@ func (w *world) beside(namespaces string) (kib int, err error) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		return 0, err
 	}
-	return tree(cmd.Process.Pid)
+	return tree(cmd.Process.Pid, "cat")
 }
 
-// tree adds up a process and its descendants that are still skillrun.
-func tree(pid int) (kib int, err error) {
+// tree adds up a process and its descendants, without the command and what it
+// started.
+func tree(pid int, command string) (kib int, err error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	name, err := os.ReadFile(dir + "/comm")
-	if err != nil || strings.TrimSpace(string(name)) == "cat" {
+	if err != nil || strings.TrimSpace(string(name)) == command {
 		return 0, err
 	}
 	rollup, err := os.ReadFile(dir + "/smaps_rollup")
@@ -80,7 +81,7 @@ func tree(pid int) (kib int, err error) {
 			if err != nil {
 				return 0, err
 			}
-			more, err := tree(child)
+			more, err := tree(child, command)
 			if err != nil {
 				return 0, err
 			}

@@ -258,8 +258,8 @@ func (c *compiler) receiptLed(add func(name string, s profiles.Strength, mechani
 	}
 	add(profiles.ClauseNetwork, profiles.Supervised, mechanism, "")
 	for i := range c.p.Network.Listen {
-		if c.p.Network.Listen[i].Any {
-			add(profiles.ClauseListen, profiles.None, "", "beside named hosts, ports can be opened to others on loopback only")
+		if c.p.Network.Listen[i].Any && c.f.Landlock < 4 {
+			add(profiles.ClauseListen, profiles.None, "", "listening at other addresses than loopback needs Landlock ABI 4: nothing else keeps the run's sockets on this machine")
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package linux
 import (
 	"container/list"
 	"net/netip"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -34,6 +35,10 @@ type inet struct {
 	s      *Supervisor
 	egress *Egress
 	listen []profiles.ListenRule
+	// roams says that streams are not kept on this machine from the start, but
+	// when they are bound or connected: some may be listened with at every
+	// address.
+	roams bool
 	// private4 and private6 are addresses of this machine's loopback on which
 	// only this run listens: what it serves to its own processes stands there,
 	// whatever loopback address it asked for.
@@ -96,6 +101,7 @@ const (
 func newInet(s *Supervisor, e *Egress, network *profiles.Network) (*inet, error) {
 	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: heldMost, nobody: -1,
 		serving: map[uint16][]*inetSocket{}, ports: map[uint16][]*inetSocket{}}
+	n.roams = slices.ContainsFunc(n.listen, func(l profiles.ListenRule) bool { return l.Any })
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
 		n.most = int(max(16, min(heldMost, files.Cur/8)))
@@ -259,7 +265,7 @@ func (n *inet) make(r *request, domain, typ, proto int) {
 	if typ&0xf == unix.SOCK_DGRAM {
 		fd, e = n.newDatagram(k, domain, typ, proto)
 	} else {
-		fd, e = newStream(domain, typ, proto)
+		fd, e = n.newStream(domain, typ, proto)
 	}
 	if e != 0 {
 		r.fail(e)
@@ -281,18 +287,24 @@ func (n *inet) make(r *request, domain, typ, proto int) {
 }
 
 // newStream makes a stream socket that cannot leave the machine.
-func newStream(domain, typ, proto int) (int, unix.Errno) {
+func (n *inet) newStream(domain, typ, proto int) (int, unix.Errno) {
 	fd, err := unix.Socket(domain, typ|unix.SOCK_CLOEXEC, proto)
 	if err != nil {
 		return -1, errno(err)
 	}
-	// Without a capability that the run does not have, this is for good.
-	if err := unix.BindToDevice(fd, "lo"); err != nil {
+	if n.roams {
+		return fd, 0
+	}
+	if e := stay(fd); e != 0 {
 		unix.Close(fd)
-		return -1, errno(err)
+		return -1, e
 	}
 	return fd, 0
 }
+
+// stay keeps a stream on this machine: for good, without a capability that the
+// run does not have.
+func stay(fd int) unix.Errno { return errno(unix.BindToDevice(fd, "lo")) }
 
 // connect serves connect(2).
 func (n *inet) connect(r *request, k *inetSocket) {
@@ -383,7 +395,7 @@ func (n *inet) connect(r *request, k *inetSocket) {
 func (n *inet) turnAway(k *inetSocket, fd int) unix.Errno {
 	if n.nobody < 0 {
 		var e unix.Errno
-		if n.nobody, e = newStream(unix.AF_INET, unix.SOCK_STREAM, 0); e != 0 {
+		if n.nobody, e = n.newStream(unix.AF_INET, unix.SOCK_STREAM, 0); e != 0 {
 			return unix.ECONNREFUSED
 		}
 		if bindRaw(n.nobody, inetRaw(netip.AddrPortFrom(n.private4, 0), false)) == 0 {
@@ -393,11 +405,16 @@ func (n *inet) turnAway(k *inetSocket, fd int) unix.Errno {
 	if !n.nowhere.IsValid() {
 		return unix.ECONNREFUSED
 	}
-	return k.connectTo(fd, n.nowhere)
+	return n.connectTo(k, fd, n.nowhere)
 }
 
 // connectTo connects a stream to an IPv4 address.
-func (k *inetSocket) connectTo(fd int, to netip.AddrPort) unix.Errno {
+func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
+	if n.roams {
+		if e := stay(fd); e != 0 && e != unix.EPERM { // it stays already
+			return e
+		}
+	}
 	if k.six {
 		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // fails if it is bound; so does what follows
 	}
@@ -406,7 +423,7 @@ func (k *inetSocket) connectTo(fd int, to netip.AddrPort) unix.Errno {
 
 // lead connects a stream that wants to go to dst to where it is led.
 func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
-	e := k.connectTo(fd, to)
+	e := n.connectTo(k, fd, to)
 	if e != 0 && e != unix.EINPROGRESS {
 		return e
 	}
@@ -459,7 +476,13 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 		only6, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY)
 	}
 	to := at
-	if !n.mayListen(at.Port()) {
+	granted, any := n.mayListen(at.Port())
+	if !any && n.roams {
+		if e := stay(fd); e != 0 {
+			return e
+		}
+	}
+	if !granted {
 		own := n.private4
 		if k.six && at.Addr().Is6() && (only6 != 0 || at.Addr().IsLoopback()) {
 			own = n.private6
@@ -484,14 +507,15 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 	return 0
 }
 
-// mayListen says whether others may reach the run at port.
-func (n *inet) mayListen(port uint16) bool {
+// mayListen says whether others may reach the run at port, on this machine or
+// from anywhere.
+func (n *inet) mayListen(port uint16) (granted, any bool) {
 	for i := range n.listen {
-		if p := n.listen[i].Ports; port != 0 && p.First <= port && port <= p.Last {
-			return true
+		if l := &n.listen[i]; port != 0 && l.Ports.First <= port && port <= l.Ports.Last {
+			granted, any = true, any || l.Any
 		}
 	}
-	return false
+	return granted, any
 }
 
 // serveListen serves listen(2).

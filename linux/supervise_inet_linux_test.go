@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -347,6 +348,71 @@ func TestSupervisedInternetAttacks(t *testing.T) {
 		}
 		if n := o.got.Load(); n < 1000 {
 			t.Errorf("control: %d connections and datagrams got through\n%s", n, r.out)
+		}
+	})
+}
+
+// listenScript binds at ports of three kinds, given: granted at every address,
+// granted on loopback, not granted. It prints the device of each socket.
+const listenScript = `
+import socket, sys
+S, anywhere, here, own = socket.SOCK_STREAM, *map(int, sys.argv[1:4])
+def device(s): return s.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).rstrip(b"\0").decode() or "any"
+all = []
+for port in anywhere, here, own:
+    s = socket.socket(); s.bind(("", port)); s.listen(); all.append(s); print(port, device(s), s.getsockname() == ("0.0.0.0", port))
+for s in all[:2]:
+    c, _ = s.accept(); c.sendall(b"served"); c.close()
+s = socket.socket(); s.connect_ex(("127.0.0.1", 9)); print("refused", device(s))
+s = socket.socket(); s.connect(("192.0.2.7", 7000)); print("granted", device(s), s.getpeername())
+s = socket.socket(); s.listen(); print("listen", device(s))
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print("bind", device(s))
+s = socket.create_connection(("127.0.0.1", here)); all[1].accept()[0].sendall(b"own"); print(s.recv(9), device(s))
+`
+
+func TestSupervisedListen(t *testing.T) {
+	both(t, func(t *testing.T, c *cell) {
+		newOutsideNet(t, c)
+		var ports []string
+		var numbers []uint16
+		for range 3 {
+			ln, err := net.Listen("tcp4", "0.0.0.0:0")
+			must(t, err)
+			defer ln.Close()
+			at := ln.Addr().(*net.TCPAddr).Port
+			ports, numbers = append(ports, strconv.Itoa(at)), append(numbers, uint16(at))
+			ln.Close()
+		}
+		c.profile.Network.Listen = []profiles.ListenRule{
+			{Ports: profiles.PortRange{First: numbers[0], Last: numbers[0]}, Any: true},
+			{Ports: profiles.PortRange{First: numbers[1], Last: numbers[1]}},
+		}
+		c.write(c.outside+"/script.py", listenScript)
+		done := make(chan result)
+		go func() { done <- c.run(append([]string{"python3", c.outside + "/script.py"}, ports...)...) }()
+		var r result
+		over := false
+		for _, port := range ports[:2] {
+			for got := ""; got == "" && !over; {
+				select {
+				case r = <-done:
+					over = true
+				default:
+				}
+				if conn, err := net.Dial("tcp4", "127.0.0.1:"+port); err == nil {
+					b, _ := io.ReadAll(conn)
+					got = string(b)
+					conn.Close()
+				}
+			}
+		}
+		if !over {
+			r = <-done
+		}
+		want := ports[0] + " any True\n" + ports[1] + " lo True\n" + ports[2] + " lo True\n" +
+			"refused lo\ngranted lo ('192.0.2.7', 7000)\nlisten lo\nbind lo\nb'own' lo\n"
+		if r.code != 0 || r.out != want {
+			t.Errorf("exit %d:\n%s\nwant:\n%s", r.code, r.out, want)
 		}
 	})
 }

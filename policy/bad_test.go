@@ -85,6 +85,11 @@ func TestGrantFaults(t *testing.T) {
 		"filesystem.read:":        `--grant "filesystem.read:": nothing after the colon`,
 		"unix:x.sock":             `--grant "unix:x.sock": unix: takes the path of a socket, or @NAME`,
 		"unix":                    `--grant "unix": unix: takes the path of a socket, or @NAME`,
+		"listen":                  `--grant "listen": listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback`,
+		"listen:0":                `--grant "listen:0": listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback`,
+		"listen:9-8":              `--grant "listen:9-8": listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback`,
+		"listen:*":                `--grant "listen:*": listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback`,
+		"listen:65536":            `--grant "listen:65536": listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback`,
 		"web.fetch:127.1":         `--grant "web.fetch:127.1": ends in a number and is not an address`,
 		"web.fetch:a.com:99999":   `--grant "web.fetch:a.com:99999": not a port between 1 and 65535`,
 		"web.fetch:a.com\x00b":    `--grant "web.fetch:a.com\x00b": control character`,
@@ -119,5 +124,26 @@ func TestRefusedWhereverItLies(t *testing.T) {
 		if refused != (c.effect == "deny") || granted {
 			t.Errorf("%s %s: refused %t, granted %t", c.effect, c.scope, refused, granted)
 		}
+	}
+}
+
+func TestListenGrants(t *testing.T) {
+	for grant, want := range map[string]profiles.ListenRule{
+		"listen:8080":      {Ports: profiles.PortRange{First: 8080, Last: 8080}},
+		"listen:8000-8010": {Ports: profiles.PortRange{First: 8000, Last: 8010}},
+		"listen:*:1-65535": {Ports: profiles.PortRange{First: 1, Last: 65535}, Any: true},
+	} {
+		g, err := policy.ParseGrant(grant, "--grant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := lower(t, compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{g}}), inputs("true"))
+		want.Origin = profiles.Origin{Source: "--grant", Capability: "listen", Reason: "granted by the user"}
+		if diff := cmp.Diff([]profiles.ListenRule{want}, p.Network.Listen); diff != "" || p.Network.Mode != profiles.NetNone {
+			t.Errorf("%s: %s", grant, diff)
+		}
+	}
+	if e, err := policy.ParseEntries("m.json", []byte(`[{"capability": "listen", "effect": "allow", "constraints": {"resource_scope": ["8080"]}}]`)); err == nil {
+		t.Errorf("a manifest may listen: %+v", e)
 	}
 }

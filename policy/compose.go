@@ -62,6 +62,10 @@ type Input struct {
 // can name it.
 const unixSocket = "unix"
 
+// listenPort is the capability of grants such as listen:8080. No manifest can
+// name it.
+const listenPort = "listen"
+
 // DefaultEntries are the rights of a skill without a manifest: to read and write
 // the workspace and run programs, without network and secrets. What was in the
 // workspace before is not deleted.

@@ -2,11 +2,14 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"skillrun/profiles"
 )
 
-// ParseGrant reads the value of --grant: CAP, CAP:SCOPE, "unix:/path" or
-// "unix:@name". CAP is a dotted name; wildcards are not grants by name. source
+// ParseGrant reads the value of --grant: CAP, CAP:SCOPE, "unix:/path",
+// "unix:@name", "listen:PORTS" or "listen:*:PORTS". CAP is a dotted name; wildcards are not grants by name. source
 // is what messages and Origins call it, such as "--grant".
 func ParseGrant(s, source string) (Entry, error) {
 	name, scope, scoped := strings.Cut(s, ":")
@@ -30,6 +33,12 @@ func ParseGrant(s, source string) (Entry, error) {
 		}
 		return e, nil
 	}
+	if name == listenPort {
+		if _, fault := parseListen(scope); fault != "" {
+			return fail(fault)
+		}
+		return e, nil
+	}
 	c := Lookup(name)
 	switch {
 	case c == nil && len(Expand(name)) > 0:
@@ -45,4 +54,19 @@ func ParseGrant(s, source string) (Entry, error) {
 		return fail("not the name of a variable")
 	}
 	return e, nil
+}
+
+// parseListen reads PORT or FIRST-LAST, after "*:" for every address.
+func parseListen(scope string) (rule profiles.ListenRule, fault string) {
+	ports, any := strings.CutPrefix(scope, "*:")
+	first, last, ranged := strings.Cut(ports, "-")
+	if !ranged {
+		last = first
+	}
+	a, err := strconv.ParseUint(first, 10, 16)
+	b, err2 := strconv.ParseUint(last, 10, 16)
+	if err != nil || err2 != nil || a == 0 || a > b {
+		return rule, "listen: takes PORT or FIRST-LAST, and *: before it for other addresses than loopback"
+	}
+	return profiles.ListenRule{Ports: profiles.PortRange{First: uint16(a), Last: uint16(b)}, Any: any}, ""
 }

@@ -64,6 +64,16 @@ func (r *right) reach(p *profiles.Profile, s string, ports []profiles.PortRange,
 	})
 }
 
+// listen lets others reach the run at ports that the user named.
+func (l *lowering) listen(p *profiles.Profile, e *Entry) {
+	for _, t := range e.Constraints.Scope {
+		if rule, fault := parseListen(t.Value); fault == "" {
+			rule.Origin = profiles.Origin{Source: e.source(), Capability: listenPort, Reason: "granted by the user"}
+			p.Network.Listen = append(p.Network.Listen, rule)
+		}
+	}
+}
+
 // hostRule is a rule for matching names only.
 func hostRule(host string) *profiles.HostRule { return &profiles.HostRule{Host: host} }
 

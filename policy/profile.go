@@ -65,6 +65,11 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 			l.socket(p, &e)
 		}
 	}
+	for _, e := range s.grants.of(listenPort) {
+		if e.lapsed(in.Now) == "" {
+			l.listen(p, &e)
+		}
+	}
 	l.preset(p)
 	l.environment(p)
 	if err := l.mounts(p); err != nil {

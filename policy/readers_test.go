@@ -254,7 +254,7 @@ func FuzzConfig(f *testing.F) {
 }
 
 func FuzzGrant(f *testing.F) {
-	for _, s := range []string{"filesystem.read:~/x", "unix:@a", "web.fetch:[::1]:80", "network.client:10.0.0.0/8:1-2", "env_var.read:A*", "unix:@"} {
+	for _, s := range []string{"filesystem.read:~/x", "unix:@a", "web.fetch:[::1]:80", "network.client:10.0.0.0/8:1-2", "env_var.read:A*", "unix:@", "listen:*:80-81"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

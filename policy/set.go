@@ -46,7 +46,7 @@ type layer struct {
 func newLayer(name string, partial bool, entries []Entry) layer {
 	l := layer{name: name, partial: partial}
 	for _, e := range entries {
-		if e.Capability == unixSocket {
+		if e.Capability == unixSocket || e.Capability == listenPort {
 			l.entries = append(l.entries, e)
 			continue
 		}

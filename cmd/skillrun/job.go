@@ -54,7 +54,7 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "skill", Usage: "`DIR` of the skill whose manifest decides"},
 		&cli.StringFlag{Name: "manifest", Usage: "manifest `FILE` to use instead of a skill's"},
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR` the run works in (default: top of the git work tree, else the current directory)"},
-		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data or unix:/run/x.sock"},
+		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data, unix:/run/x.sock or listen:8080"},
 		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed: `ask`, declared or none"},
 		&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use: standard, paranoid, power-user, ci"},
 		&cli.StringSliceFlag{Name: "mount", Usage: "give a directory a role: `ROLE=DIR:ro|rw`"},

@@ -151,17 +151,13 @@ func (n *inet) find(ino uint64) *inetSocket {
 	return k
 }
 
-// keep remembers a socket by a copy of fd.
+// keep remembers a socket by fd, which becomes the copy.
 func (n *inet) keep(fd int, k *inetSocket) unix.Errno {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return errno(err)
 	}
-	var e unix.Errno
-	if k.fd, e = dup(fd); e != 0 {
-		return e
-	}
-	k.ino = st.Ino
+	k.fd, k.ino = fd, st.Ino
 	n.mu.Lock()
 	full := n.held.Len() >= n.most
 	n.mu.Unlock()
@@ -282,8 +278,14 @@ func (n *inet) make(r *request, domain, typ, proto int) {
 	if k.end != nil {
 		go n.carry(k)
 	}
-	r.fd, r.flags = fd, typ&unix.O_CLOEXEC // SOCK_CLOEXEC has its value
-	r.inject()
+	r.flags = typ & unix.O_CLOEXEC // SOCK_CLOEXEC has its value
+	given, e := r.give(fd)
+	r.reply(given, e, 0)
+	if e != 0 {
+		n.mu.Lock()
+		n.forget(k)
+		n.mu.Unlock()
+	}
 }
 
 // newStream makes a stream socket that cannot leave the machine.

@@ -408,17 +408,16 @@ func (r *request) finish() {
 // replies with its number. ADDFD and SEND apart: together (FLAG_SEND) an
 // interrupted ioctl restarts after its answer was given, and breaks the call.
 func (r *request) inject() {
-	in := injection{id: r.id, srcfd: uint32(r.fd)}
-	if r.flags&unix.O_CLOEXEC != 0 {
-		in.newfdFlags = unix.O_CLOEXEC
-	}
-	n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(r.s.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&in)))
+	n, e := r.give(r.fd)
 	unix.Close(r.fd)
-	if e != 0 {
-		r.fail(e)
-		return
-	}
-	r.succeed(int64(n))
+	r.reply(n, e, 0)
+}
+
+// give puts a descriptor into the caller's table and tells its number there.
+func (r *request) give(fd int) (int64, unix.Errno) {
+	in := injection{id: r.id, srcfd: uint32(fd), newfdFlags: uint32(r.flags & unix.O_CLOEXEC)}
+	n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(r.s.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&in)))
+	return int64(n), e
 }
 
 // blockSignals keeps the Go runtime's preemption signal, and every other, off

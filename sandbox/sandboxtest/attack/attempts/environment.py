@@ -68,7 +68,7 @@ key = call("request_key", P("user"), P("canary"), 0, 0); b = buffer(bytes(200));
 call("add_key", P("user"), P("evil"), P("x"), 1, -3); got("a key")
 #: session keyring of the parent needs=nofilter
 reaches("keyctl", 18)
-#: keys of the user, by /proc needs=nofilter
+#: keys of the user, by /proc needs=nofilter limit=proc.cmdline
 for line in open("/proc/keys"):
     if "canary" in line: got("the name of a key")
 #: inherited descriptor, its name

@@ -73,6 +73,9 @@ type Spec struct {
 	// Started is called when everything is ready and before the command runs.
 	// If it fails, the command does not run.
 	Started func(Started) error
+	// Ended is called when every process of the run has ended, before its own
+	// directories are removed; home is what it had as HOME.
+	Ended func(home string)
 	// Refused is called for each refusal seen, from any goroutine.
 	Refused func(Refusal)
 	// Connected is called for each connection of the run that is over, refused

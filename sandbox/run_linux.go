@@ -153,6 +153,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if spec.Ended != nil {
+		spec.Ended(own.home())
+	}
 	if tap.burst.Load() {
 		limit = "output"
 	}

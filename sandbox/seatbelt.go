@@ -84,6 +84,9 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if spec.Ended != nil {
+		spec.Ended(own.home())
+	}
 	result.Receipt = receipt
 	if spec.Observe && spec.Refused != nil && (result.TimedOut || result.Limit != "" || result.Status != 0) {
 		s.tell(spec, tag, begin)

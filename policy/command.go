@@ -40,14 +40,42 @@ func (l *lowering) command(p *profiles.Profile) {
 		return
 	}
 	l.program(p, program, 0)
-	if !interpreter(l.in.Command[0]) || len(l.in.Command) < 2 || strings.HasPrefix(l.in.Command[1], "-") {
+	word := scriptOf(l.in.Command)
+	if word == "" {
 		return
 	}
-	if script, err := l.host.Resolve(absolute(l.in.Cwd, l.in.Command[1])); err == nil {
+	if script, err := l.host.Resolve(absolute(l.in.Cwd, word)); err == nil {
 		if info, err := fs.Stat(l.host.FS, fsName(script)); err == nil && info.Mode().IsRegular() {
 			p.Paths = append(p.Paths, profiles.PathRule{Path: script, Access: profiles.Read, Origin: typed("script of the command")})
 		}
 	}
+}
+
+// scriptOf gives the word of a command that names the script of its
+// interpreter, "" if none does. Of options only those of the POSIX shells are
+// known, where CI systems put them before the script.
+func scriptOf(command []string) string {
+	if !interpreter(command[0]) {
+		return ""
+	}
+	name := strings.TrimRight(path.Base(command[0]), "0123456789.")
+	options := name == "sh" || name == "bash" || name == "dash" || name == "ksh"
+	for i := 1; i < len(command); i++ {
+		switch word := command[i]; {
+		case word == "" || word[0] != '-' && word[0] != '+':
+			return word
+		case !options || word == "-" || word == "--":
+			return ""
+		case word == "--rcfile" || word == "--init-file":
+			i++
+		case strings.HasPrefix(word, "--"):
+		case strings.ContainsAny(word, "cs"): // a text, or standard input
+			return ""
+		case strings.ContainsAny(word, "oO"):
+			i++
+		}
+	}
+	return ""
 }
 
 func typed(reason string) profiles.Origin { return profiles.Origin{Source: "command", Reason: reason} }

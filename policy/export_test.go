@@ -52,3 +52,6 @@ func (n *node) any() any {
 	}
 	return nil
 }
+
+// ScriptOf is the script that a command names.
+func ScriptOf(command []string) string { return scriptOf(command) }

@@ -15,10 +15,23 @@ func doctorCommand() *cli.Command {
 		Usage: "try what this machine can enforce, and say how to mend what is missing",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the features as JSON, as --features reads them"},
+			&cli.StringFlag{Name: "agent", Usage: "try out how `AGENT` is told to ask, instead"},
 			&cli.StringSliceFlag{Name: "require", Usage: "fail unless `CHECK` passes; see the first column"},
 		},
 		Action: func(c *cli.Context) error {
-			checks, features := diagnose()
+			var checks []check
+			var features any
+			if name := c.String("agent"); name != "" {
+				agent, err := agentNamed([]string{name})
+				if err == nil {
+					checks, err = diagnoseAgent(agent)
+				}
+				if err != nil {
+					return err
+				}
+			} else {
+				checks, features = diagnose()
+			}
 			if c.Bool("json") {
 				b, err := json.MarshalIndent(features, "", "  ")
 				if err != nil {
@@ -56,12 +69,25 @@ func doctorCommand() *cli.Command {
 					missing = append(missing, name)
 				}
 			}
+			if c.String("agent") != "" {
+				missing = wrong(checks)
+			}
 			if len(missing) > 0 {
 				return fmt.Errorf("required here and missing: %s", strings.Join(missing, ", "))
 			}
 			return nil
 		},
 	}
+}
+
+// wrong are the names of the checks that fail.
+func wrong(checks []check) (names []string) {
+	for _, k := range checks {
+		if !k.ok {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // check is one line of the diagnosis.

@@ -39,6 +39,7 @@ type job struct {
 	mounts    []policy.Mount
 	vars      variables
 	verbose   bool
+	session   *sessionRun // nil outside of an agent's session
 	// ownOutput says that somebody set a limit of output other than the
 	// preset's, which is no reason to put pipes in the place of a terminal.
 	ownOutput bool

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func main() {
 }
 
 func realMain(args []string) int {
-	before, command, dashes := split(args[1:])
+	before, command, dashes := arrange(args)
 	app := newApp(command, dashes)
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")
@@ -40,7 +41,37 @@ func realMain(args []string) int {
 		return exit.code
 	}
 	printError(err)
+	if len(before) > 0 && before[0] == "hook" {
+		return exitBlocked
+	}
 	return exitRefused
+}
+
+// arrange takes the command line apart. A shell's arguments are not split: what
+// is after its own flags is bash's.
+func arrange(args []string) (before, command []string, dashes bool) {
+	switch {
+	case filepath.Base(args[0]) == shellName:
+		before, command = shellArguments(args[1:])
+		return before, command, true
+	case len(args) > 1 && args[1] == "shell" && !(len(args) > 2 && isHelp(args[2])):
+		before, command = shellArguments(args[2:])
+		return before, command, true
+	}
+	before, command, dashes = split(args[1:])
+	if len(before) > 0 && (before[0] == "install-hook" || before[0] == "uninstall-hook") {
+		// Their flags may come after the agent: none takes a value.
+		slices.SortStableFunc(before[1:], func(a, b string) int { return rank(a) - rank(b) })
+	}
+	return before, command, dashes
+}
+
+// rank puts flags first.
+func rank(word string) int {
+	if strings.HasPrefix(word, "-") {
+		return 0
+	}
+	return 1
 }
 
 // split cuts the arguments at the first "--", before any flag is parsed: what
@@ -94,6 +125,7 @@ func newApp(command []string, dashes bool) *cli.App {
 		Commands: []*cli.Command{
 			runCommand(in), explainCommand(in), profileCommand(in), doctorCommand(), auditCommand(), versionCommand(), completionCommand(),
 			lintCommand(), schemaCommand(), skillsCommand(), grantsCommand(), decideCommand(),
+			hookCommand(), installHookCommand(), uninstallHookCommand(), execCommand(in), shellCommand(in),
 		},
 	}
 	for _, c := range app.Commands {

@@ -19,10 +19,10 @@ import (
 	"skillrun/cmd/skillrun"
 )
 
-// The test binary, started as "skillrun", is the program itself; testscript
-// puts it on PATH.
+// The test binary, started as "skillrun" or by its shell's name, is the program
+// itself; testscript puts it on PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"skillrun": main.Main, "goclient": goClient})
+	testscript.Main(m, map[string]func(){"skillrun": main.Main, "skillrun-shell": main.Main, "goclient": goClient})
 }
 
 // Scripts tell what a user sees: each starts in the empty directory $WORK/w,

@@ -58,6 +58,7 @@ type recorder struct {
 	path    string
 	report  string
 	show    bool // denials as they happen
+	tells   bool // of denials afterwards, to a hook
 	session string
 	id      string
 	begin   time.Time
@@ -113,6 +114,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
+	r.tells = j.session != nil && j.session.call != ""
 	r.capture(c.Generic("capture"))
 	r.interpreter, r.script = j.programs(path)
 	go r.lookUp()
@@ -302,7 +304,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
 	switch {
-	case code == 0 || code == exitTimeout || r.show:
+	case code == 0 || code == exitTimeout || r.show || r.tells:
 	case len(r.denials) > 0:
 		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", len(r.denials)+r.dropped, r.id)
 	default:
@@ -310,7 +312,26 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	}
 	_, err := r.log.Append(end)
 	r.write(rep)
+	if s := r.job.session; s != nil {
+		err = errors.Join(err, s.tell(r.id, r.denials, r.dropped, r.profile.Redact))
+	}
 	return code, err
+}
+
+// argv is the command as it is run: in an agent's session a shell leaves where
+// it ended.
+func (r *recorder) argv() []string {
+	if r.tells {
+		return noting(r.job.argv)
+	}
+	return r.job.argv
+}
+
+// left looks at what a run in an agent's session has left.
+func (r *recorder) left(home string) {
+	if r.tells {
+		r.job.session.leave(r.job, home)
+	}
 }
 
 func status(res *sandbox.Result, denied bool) audit.Status {

@@ -22,25 +22,38 @@ func runCommand(in *invocation) *cli.Command {
 		Name:      "run",
 		Usage:     "run a command under a skill's rights (the default)",
 		UsageText: "skillrun [run] --skill DIR [flags] -- COMMAND [ARG...]",
-		Flags: append(policyFlags(),
-			&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
-			&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
-			&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
-			&cli.BoolFlag{Name: "net-summary", Usage: "tell at the end which hosts were reached, and how much of each"},
-			&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
-			&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; --capture=full also the beginning of the outputs"},
-			&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
-		),
-		Action: func(c *cli.Context) error { return run(c, in) },
+		Flags:     append(policyFlags(), runFlags()...),
+		Action:    func(c *cli.Context) error { return run(c, in) },
 	}
 }
 
-func run(c *cli.Context, in *invocation) error {
+// runFlags are the flags of run and exec that say how, and not what for.
+func runFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
+		&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
+		&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
+		&cli.BoolFlag{Name: "net-summary", Usage: "tell at the end which hosts were reached, and how much of each"},
+		&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
+		&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; --capture=full also the beginning of the outputs"},
+		&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
+	}
+}
+
+// check wants a command, and nothing before it but flags.
+func (in *invocation) check(c *cli.Context) error {
 	if c.Args().Present() {
 		return usage(fmt.Errorf("unexpected %s: the command to run goes after \"--\"", quote(c.Args().First())))
 	}
 	if !in.dashes || len(in.command) == 0 {
 		return usage(errors.New("no command: put it after \"--\""))
+	}
+	return nil
+}
+
+func run(c *cli.Context, in *invocation) error {
+	if err := in.check(c); err != nil {
+		return err
 	}
 	said := &answers{}
 	for {
@@ -75,6 +88,11 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	if err := j.consent(); err != nil {
 		return nil, j.refused(c, err)
 	}
+	return launch(c, j, room)
+}
+
+// launch runs the command of a job to its end, and exits as it did.
+func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err error) {
 	signals := catchSignals()
 	mode, err := parseMode(c.String("namespaces"))
 	if err != nil {
@@ -113,7 +131,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		Compiled: &plan.Compiled,
 		Room:     room,
 		Path:     path,
-		Argv:     j.argv,
+		Argv:     rec.argv(),
 		Dir:      j.cwd,
 		Environ:  os.Environ(),
 		Files:    j.host.FS,
@@ -122,11 +140,12 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		BoundOutput: j.ownOutput,
 		Firm:        j.firm(),
 		Namespaces:  mode,
-		Observe:     rec.show || c.String("report") != "",
+		Observe:     rec.show || rec.tells || c.String("report") != "",
 		Strict:      j.strict,
 		AllowGaps:   j.allowGaps,
 		Started:     rec.started,
 		Refused:     rec.refused,
+		Ended:       rec.left,
 		Connected:   rec.traffic.add,
 		Signals:     signals(),
 	})

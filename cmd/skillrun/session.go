@@ -75,8 +75,12 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	d.allowGaps = append(config.allowGaps(), p.GapNames()...)
 	j := &job{host: d.host, cwd: workspace, workspace: workspace}
 	places := j.places()
+	home, err := d.host.ResolvePrefix(d.host.Home) // "~" is to commands what it is to their runs
+	if err != nil {
+		return nil, err
+	}
 	d.settings = session.Settings{
-		Dir: dir, Workspace: workspace, Home: places.Home, User: d.host.User, Places: places, Preset: p,
+		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
 		SkillGrants: config.skillGrants,
 		Protected: func() *policy.Protected {

@@ -57,7 +57,7 @@ type Event struct {
 
 // Command is the shell command of a use of the shell, "" of anything else.
 func (e *Event) Command() string {
-	if e.Row.kind != command || len(e.Requests) == 0 {
+	if e.Row.kind != shellCommand || len(e.Requests) == 0 {
 		return ""
 	}
 	return e.Requests[0].Command
@@ -178,7 +178,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 		return nil, err
 	}
 	switch t.kind {
-	case command:
+	case shellCommand:
 		if len(values) != 1 || strings.IndexByte(values[0], 0) >= 0 {
 			return nil, errors.New("the command is not one text without NUL")
 		}

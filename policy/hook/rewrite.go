@@ -9,6 +9,8 @@ type Door struct {
 	// Call names the use of the tool, so that what was refused can be told
 	// afterwards; "" if nobody asks.
 	Call string
+	// Tell has refusals told on stderr, where nothing else tells them.
+	Tell bool
 	// Directory is the file in which the program leaves the directory that the
 	// command ended in; "" if the next one does not start there.
 	Directory string
@@ -22,6 +24,9 @@ func (d *Door) Command(command string) string {
 	b.WriteString(Quote(d.Program) + " exec --session " + d.Session)
 	if d.Call != "" {
 		b.WriteString(" --call " + d.Call)
+	}
+	if d.Tell {
+		b.WriteString(" --denials")
 	}
 	b.WriteString(" -- bash -c " + Quote(command))
 	if d.Directory != "" {

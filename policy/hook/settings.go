@@ -117,6 +117,13 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 	return found, nil
 }
 
+// Off says whether settings switch all hooks off.
+func (a *Agent) Off(data []byte) bool {
+	top, err := parseJSON(data, true)
+	off := top.get("disableAllHooks")
+	return err == nil && off != nil && off.kind == 't'
+}
+
 // each calls do for every handler that settings register.
 func each(top *value, do func(event string, group, handler *value)) {
 	hooks := top.get("hooks")

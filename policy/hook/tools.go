@@ -6,15 +6,15 @@ import "strings"
 type object uint8
 
 const (
-	nothing  object = iota // nothing that a decision is about
-	command                // a shell command
-	path                   // a file or directory
-	paths                  // a list of them, or one
-	pattern                // a path with wildcards; what it matches counts as beneath its literal beginning
-	patch                  // a patch whose headers name the files
-	address                // a URL
-	name                   // a name: of a skill, an agent
-	toolName               // none: the tool's own name is what is decided about
+	nothing      object = iota // nothing that a decision is about
+	shellCommand               // a shell command
+	path                       // a file or directory
+	paths                      // a list of them, or one
+	pattern                    // a path with wildcards; what it matches counts as beneath its literal beginning
+	patch                      // a patch whose headers name the files
+	address                    // a URL
+	name                       // a name: of a skill, an agent
+	toolName                   // none: the tool's own name is what is decided about
 )
 
 // Tool is one tool of an agent: which capability its use needs, and where its
@@ -39,7 +39,7 @@ type Tool struct {
 // To add one: add the row; the member names are those of the agent's own schema
 // for the tool.
 var claudeTools = [...]Tool{
-	{"Bash", "shell.execute", command, []string{"command"}, false},
+	{"Bash", "shell.execute", shellCommand, []string{"command"}, false},
 	{"Read", "filesystem.read", path, []string{"file_path"}, false},
 	{"NotebookRead", "filesystem.read", path, []string{"notebook_path"}, false},
 	{"LS", "filesystem.read", path, []string{"path"}, true},
@@ -79,7 +79,7 @@ var claudeTools = [...]Tool{
 }
 
 var codexTools = [...]Tool{
-	{"Bash", "shell.execute", command, []string{"command"}, false},
+	{"Bash", "shell.execute", shellCommand, []string{"command"}, false},
 	{"apply_patch", "filesystem.write", patch, []string{"command", "input", "patch"}, false},
 	{"view_image", "filesystem.read", path, []string{"path"}, false},
 	{"mcp__*", "mcp.execute", toolName, nil, false},
@@ -87,7 +87,7 @@ var codexTools = [...]Tool{
 }
 
 var geminiTools = [...]Tool{
-	{"run_shell_command", "shell.execute", command, []string{"command"}, false},
+	{"run_shell_command", "shell.execute", shellCommand, []string{"command"}, false},
 	{"read_file", "filesystem.read", path, []string{"file_path", "absolute_path", "path"}, false},
 	{"read_many_files", "filesystem.read", paths, []string{"include", "paths"}, false},
 	{"list_directory", "filesystem.read", path, []string{"dir_path", "path"}, true},
@@ -110,7 +110,7 @@ var geminiTools = [...]Tool{
 
 // genericTools are what a host without an adapter of its own says.
 var genericTools = [...]Tool{
-	{"shell", "shell.execute", command, []string{"command"}, false},
+	{"shell", "shell.execute", shellCommand, []string{"command"}, false},
 	{"read", "filesystem.read", paths, []string{"path"}, false},
 	{"write", "filesystem.write", paths, []string{"path"}, false},
 	{"delete", "filesystem.delete", paths, []string{"path"}, false},

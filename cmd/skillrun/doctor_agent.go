@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"skillrun/policy"
+	"skillrun/policy/hook"
+)
+
+// probeSession begins the name of the session of all probes in a directory, so
+// that they leave one.
+const probeSession = "skillrun-doctor-"
+
+// diagnoseAgent tries out how an agent is told to ask: it sends what the agent
+// would send to what is registered, as the agent would.
+func diagnoseAgent(agent *hook.Agent) ([]check, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if agent.Settings == nil {
+		program, err := thisProgram()
+		if err != nil {
+			return nil, err
+		}
+		return probe(agent, agent.Command(program), cwd), nil
+	}
+	var all []check
+	registered := ""
+	for _, project := range [...]bool{false, true} {
+		file, err := settingsFile(agent, project)
+		if err != nil {
+			return nil, err
+		}
+		data, err := readSettings(file)
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			continue
+		}
+		found, err := agent.Before(data)
+		if err != nil {
+			all = append(all, check{"settings", false, policy.Escape(file) + ": " + err.Error(), "mend the file: the agent may not read it either"})
+			continue
+		}
+		for _, r := range found {
+			if r.Ours {
+				registered = r.Command
+				all = append(all, check{"registered", true, policy.Escape(file), ""})
+				continue
+			}
+			all = append(all, check{"other-hook", true, policy.Escape(fmt.Sprintf("%s: %s on %q: of two that rewrite a command, one wins", file, r.Command, r.Matcher)), ""})
+		}
+		if agent.Off(data) {
+			all = append(all, check{"hooks-on", false, policy.Escape(file) + " switches hooks off", "take disableAllHooks out"})
+		}
+	}
+	if registered == "" {
+		return append(all, check{"registered", false, "no settings of " + agent.Name + " name skillrun", "skillrun install-hook " + agent.Name}), nil
+	}
+	return append(all, probe(agent, registered, cwd)...), nil
+}
+
+// probe sends events to a registered command.
+func probe(agent *hook.Agent, registered, cwd string) []check {
+	start, before := agent.Probe(probeSession+commandDigest(cwd)[:8], cwd, "exit 7")
+	var all []check
+	say := func(name string, ok bool, what, fix string) bool {
+		all = append(all, check{name, ok, what, fix})
+		return ok
+	}
+	r, _, err := fire(registered, cwd, []byte("{"))
+	say("fails-closed", err == nil && r.Code == exitBlocked, "an event that cannot be read is refused", "register it anew: skillrun install-hook "+agent.Name)
+	r, _, err = fire(registered, cwd, start)
+	if !say("starts", err == nil && r.Code == 0, "a session starts"+complaint(r, err), "run this in a project's directory, with HOME set") {
+		return all
+	}
+	r, took, err := fire(registered, cwd, before)
+	command := r.Command()
+	say("rewrites", err == nil && r.Code == 0 && command != "", fmt.Sprintf("a shell command is decided about and rewritten, in %d ms%s", took.Milliseconds(), complaint(r, err)), "skillrun doctor, and the reason above")
+	if command == "" {
+		return all
+	}
+	cmd := exec.Command("bash", "-c", command)
+	cmd.Dir = cwd
+	out, err := cmd.CombinedOutput()
+	code := cmd.ProcessState.ExitCode()
+	say("confines", code == 7, fmt.Sprintf("the rewritten command runs confined (exit code %d, 7 is right)%s", code, oneLine(out)), "skillrun doctor")
+	return all
+}
+
+// fire runs a registered command as agents do.
+func fire(registered, cwd string, event []byte) (hook.Reply, time.Duration, error) {
+	var out, errs bytes.Buffer
+	cmd := exec.Command("sh", "-c", registered)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(event), &out, &errs, cwd
+	begin := time.Now()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = nil
+	}
+	r := hook.Reply{Stdout: out.Bytes(), Stderr: errs.Bytes()}
+	if cmd.ProcessState != nil {
+		r.Code = cmd.ProcessState.ExitCode()
+	}
+	return r, time.Since(begin), err
+}
+
+// complaint is what a reply that blocks says, for the end of a line.
+func complaint(r hook.Reply, err error) string {
+	if err != nil {
+		return ": " + policy.Escape(err.Error())
+	}
+	if r.Code == 0 {
+		return ""
+	}
+	return oneLine(r.Stderr)
+}
+
+func oneLine(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + policy.Escape(line)
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/hook"
+	"skillrun/policy/session"
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+func execCommand(in *invocation) *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run a command with the rights that an agent's session gives it",
+		UsageText: "skillrun exec --session ID [flags] -- COMMAND [ARG...]",
+		Flags: append(runFlags(),
+			&cli.StringFlag{Name: "call", Usage: "`ID` of the use of the tool that was decided about; without it the decision is made now"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
+		),
+		Action: func(c *cli.Context) error { return execSession(c, in) },
+	}
+}
+
+// A sessionRun is what a run in an agent's session has besides a job.
+type sessionRun struct {
+	id, call string
+	calls    *calls
+	skills   []string
+}
+
+func execSession(c *cli.Context, in *invocation) error {
+	if err := in.check(c); err != nil {
+		return err
+	}
+	id := c.String("session")
+	if !hook.ValidID(id) {
+		return usage(fmt.Errorf("--session %s: not the name of a session", quote(id)))
+	}
+	if c.IsSet("call") && !hook.ValidID(c.String("call")) {
+		return usage(fmt.Errorf("--call %s: not the name of a call", quote(c.String("call"))))
+	}
+	room := sandbox.MakeRoom()
+	defer room.Remove()
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("current directory: %w", err)
+	}
+	d, err := newDecider(c, id, "")
+	if err != nil {
+		return err
+	}
+	j, err := d.sessionJob(id, c.String("call"), cwd, in.command)
+	if err != nil {
+		return err
+	}
+	_, err = launch(c, j, room)
+	return err
+}
+
+// sessionJob is the run of a command in a session: one that a hook let pass, or
+// one that is decided about now.
+func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) {
+	ctx := context.Background()
+	s, err := session.Open(ctx, d.settings, id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	store, err := openCalls(d.settings.Dir)
+	if err != nil {
+		return nil, err
+	}
+	text := shellText(argv)
+	var passed call
+	if name != "" {
+		found, err := store.take(id, name, callFile, &passed)
+		if err != nil {
+			return nil, err
+		}
+		if !found || passed.Command != commandDigest(text) {
+			return nil, fmt.Errorf("call %s: no such command was let pass; each is run once", quote(name))
+		}
+	} else {
+		v := s.Decide(ctx, session.Action{Event: "exec", Tool: "exec", Requests: []policy.Request{{Capability: "shell.execute", Command: text}}, Dir: cwd, Confined: true})
+		switch v.Effect {
+		case policy.Confirm:
+			return nil, withHint{errors.New("the user has to be asked: " + v.Reason), "nobody can be asked here: run it with skillrun --skill DIR -- COMMAND"}
+		case policy.Deny:
+			return nil, errors.New(v.Reason)
+		}
+		passed.Run = v.Call
+	}
+	run, err := s.Run(passed.Run)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{
+		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
+		strict: d.strict, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv,
+		session: &sessionRun{id: id, call: name, calls: store, skills: run.Skills},
+	}
+	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
+	if run.Skill != "" {
+		if j.skill, err = loadSkill(run.Skill); err != nil {
+			return nil, err
+		}
+		j.skill.tier, j.skill.why = run.Set.Tier, "loaded in the session"
+	}
+	return j, nil
+}
+
+// shellText is the text of a command: as the agent's model wrote it, where it is
+// a shell's.
+func shellText(argv []string) string {
+	if len(argv) == 3 && argv[0] == "bash" && argv[1] == "-c" {
+		return argv[2]
+	}
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = hook.Quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+// lastDirectory is the file in its HOME in which a run's shell leaves the
+// directory that it ends in.
+const lastDirectory = ".skillrun-directory"
+
+// noting has the shell leave its last directory. What it leaves is checked:
+// anything in the run can write there.
+func noting(argv []string) []string {
+	if len(argv) != 3 || argv[1] != "-c" || filepath.Base(argv[0]) != "bash" {
+		return argv
+	}
+	return []string{argv[0], argv[1], `trap "pwd -P >|'$HOME/` + lastDirectory + `'" EXIT 2>/dev/null; ` + argv[2]}
+}
+
+// leave tells the shell outside where the run's shell ended, if that is in the
+// workspace.
+func (r *sessionRun) leave(j *job, home string) {
+	if r.call == "" {
+		return
+	}
+	dir := readNote(home)
+	resolved, err := filepath.EvalSymlinks(dir)
+	if dir == "" || err != nil || resolved != dir || dir != j.workspace && !strings.HasPrefix(dir, strings.TrimSuffix(j.workspace, "/")+"/") {
+		return
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return
+	}
+	if err := os.WriteFile(r.calls.path(r.id, r.call), []byte(dir+"\n"), 0o600); err != nil {
+		say("cannot leave the directory of the shell: %v", err)
+	}
+}
+
+// readNote reads what a run left, "" if that is no path of one line.
+func readNote(home string) string {
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	f, err := root.OpenFile(lastDirectory, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 8<<10))
+	dir, ok := strings.CutSuffix(string(b), "\n")
+	if err != nil || !ok || !filepath.IsAbs(dir) || policy.Escape(dir) != dir {
+		return ""
+	}
+	return dir
+}
+
+// tell leaves what came of the run for the hook after it.
+func (r *sessionRun) tell(run string, denials []audit.Denial, more int, secrets []profiles.Secret) error {
+	if r.call == "" {
+		return nil
+	}
+	o := result{Run: run, Denials: denials, More: more}
+	for _, s := range secrets {
+		if s.Env != "" {
+			o.Variables = append(o.Variables, s.Env)
+		}
+		if s.Path != "" {
+			o.Files = append(o.Files, s.Path)
+		}
+	}
+	return r.calls.put(r.id, r.call, resultFile, &o)
+}

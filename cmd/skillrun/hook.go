@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/hook"
+	"skillrun/policy/session"
+)
+
+// exitBlocked is the exit code that agents take for no.
+const exitBlocked = 2
+
+// hookDeadline is when a hook that has not decided refuses: before the agent
+// gives up on it and goes on.
+const hookDeadline = 8 * time.Second
+
+func hookCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "hook",
+		Usage:     "answer an agent's hook: its event on stdin, the decision on stdout",
+		UsageText: "skillrun hook AGENT",
+		Action: func(c *cli.Context) error {
+			agent, err := agentNamed(c.Args().Slice())
+			if err != nil {
+				return err
+			}
+			return answerHook(agent)
+		},
+	}
+}
+
+// answerHook answers the event on stdin.
+func answerHook(agent *hook.Agent) error {
+	reply := serve(agent, os.Stdin, hookDeadline)
+	os.Stderr.Write(reply.Stderr)
+	if _, err := os.Stdout.Write(reply.Stdout); err != nil {
+		return err
+	}
+	if reply.Code != 0 {
+		return exitError{reply.Code}
+	}
+	return nil
+}
+
+// serve answers one event. Whatever goes wrong, or takes too long, is refused.
+func serve(agent *hook.Agent, in io.Reader, deadline time.Duration) hook.Reply {
+	var seen atomic.Pointer[hook.Event]
+	replies := make(chan hook.Reply, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				replies <- agent.Refuse(seen.Load(), policy.Escape(fmt.Sprint("internal error: ", p)))
+			}
+		}()
+		data, err := io.ReadAll(io.LimitReader(in, hook.MaxEvent+1))
+		if err == nil {
+			var e *hook.Event
+			e, err = agent.Read(data, os.Getenv("HOME"))
+			seen.Store(e)
+			if err == nil {
+				var answer hook.Answer
+				if answer, err = answerTo(ctx, agent, e); err == nil {
+					replies <- agent.Reply(e, answer)
+					return
+				}
+			}
+		}
+		replies <- agent.Refuse(seen.Load(), policy.Escape(err.Error()))
+	}()
+	select {
+	case r := <-replies:
+		return r
+	case <-ctx.Done():
+		return agent.Refuse(seen.Load(), fmt.Sprintf("no decision within %v", deadline))
+	}
+}
+
+// answerTo finds the answer to an event.
+func answerTo(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
+	switch e.Kind {
+	case hook.SessionStart:
+		return startSession(ctx, e)
+	case hook.BeforeTool:
+		return beforeTool(ctx, agent, e)
+	case hook.AfterTool:
+		return afterTool(ctx, e)
+	}
+	// The agent asks its user, as it was told to or by rules of its own.
+	return hook.Answer{Effect: policy.Allow}, nil
+}
+
+// told is what the model is told at the start, so that a refusal is no riddle.
+const told = "Shell commands run confined by skillrun, with the rights that the loaded skills declare and the user accepted. " +
+	"What it refuses is policy, not a fault: do not look for a way around it, ask the user."
+
+func startSession(ctx context.Context, e *hook.Event) (hook.Answer, error) {
+	d, err := newDecider(nil, e.Session, e.Cwd)
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	s, err := session.Start(ctx, d.settings, e.Session)
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	if store, err := openCalls(d.settings.Dir); err == nil {
+		store.sweep(time.Now())
+		store.close()
+	}
+	return hook.Answer{Effect: policy.Allow, Context: told}, s.Close()
+}
+
+// openSession opens the session of an event. One that was not seen to start
+// (the hook was installed since) starts where the agent says its project is;
+// the event's own directory may be the model's choice.
+func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decider, *session.Session, error) {
+	project := ""
+	if agent.ProjectVariable != "" {
+		project = os.Getenv(agent.ProjectVariable)
+	}
+	d, err := newDecider(nil, e.Session, project)
+	if errors.Is(err, errNoSession) {
+		return nil, nil, errors.New("this session began before skillrun was asked about it: restart the agent")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := session.Start(ctx, d.settings, e.Session)
+	return d, s, err
+}
+
+func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
+	if len(e.Requests) == 0 {
+		return hook.Answer{Effect: policy.Allow}, nil
+	}
+	d, s, err := openSession(ctx, agent, e)
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	defer s.Close()
+	var passed call
+	v := d.decide(ctx, s, e, &passed)
+	answer := hook.Answer{Effect: v.Effect, Reason: v.Reason}
+	passed.Run = v.Call
+	for _, n := range v.Needs {
+		passed.Withhold = passed.Withhold || n.Level == policy.Redact && e.Command() == ""
+	}
+	if answer.Effect == policy.Deny {
+		return answer, nil
+	}
+	command := e.Command()
+	passed.Asked = answer.Effect == policy.Confirm
+	if command == "" && !passed.Asked && !passed.Withhold {
+		return answer, nil
+	}
+	id := e.Call
+	if id == "" {
+		id = audit.NewID()
+	}
+	store, err := openCalls(d.settings.Dir)
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	defer store.close()
+	if command != "" {
+		program, err := thisProgram()
+		if err != nil {
+			return hook.Answer{}, err
+		}
+		door := hook.Door{Program: program, Session: e.Session, Call: id, Tell: !agent.Explains || e.Call == ""}
+		if agent.KeepsDirectory {
+			door.Directory = store.path(e.Session, id)
+		}
+		passed.Command, answer.Command = commandDigest(command), door.Command(command)
+	}
+	return answer, store.put(e.Session, id, callFile, &passed)
+}
+
+// decide decides about the use of a tool. That of a skill that is found is the
+// loading of it.
+func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event, passed *call) session.Verdict {
+	if r := &e.Requests[0]; r.Capability == "context.load" && len(r.Names) == 1 {
+		if dir := d.skillNamed(r.Names[0]); dir != "" {
+			passed.Skill = dir
+			return s.Load(ctx, dir, session.ByAgent)
+		}
+	}
+	return s.Decide(ctx, session.Action{
+		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Cwd, Confined: e.Command() != "",
+	})
+}
+
+// skillNamed gives the directory of the skill that an agent calls by a name, ""
+// if none is found where agents look.
+func (d *decider) skillNamed(name string) string {
+	found, _ := d.settings.Places.Discover()
+	for _, f := range found {
+		if f.Name == name {
+			return f.Dir
+		}
+	}
+	return ""
+}
+
+// afterTool tells the model what was refused, and takes secrets out of what it
+// gets to read.
+func afterTool(ctx context.Context, e *hook.Event) (hook.Answer, error) {
+	answer := hook.Answer{Effect: policy.Allow}
+	if e.Call == "" {
+		return answer, nil
+	}
+	d, err := newDecider(nil, e.Session, "")
+	if errors.Is(err, errNoSession) {
+		return answer, nil // nothing was let pass
+	}
+	if err != nil {
+		return answer, err
+	}
+	store, err := openCalls(d.settings.Dir)
+	if err != nil {
+		return answer, err
+	}
+	defer store.close()
+	var passed call
+	found, err := store.get(e.Session, e.Call, callFile, &passed)
+	if err != nil {
+		return answer, err
+	}
+	if found && passed.Command == "" {
+		defer store.drop(e.Session, e.Call)
+		if passed.Withhold {
+			answer.Redact = withhold
+		}
+		if passed.Asked {
+			if err := d.accepted(ctx, e, &passed); err != nil {
+				return answer, err
+			}
+		}
+	}
+	// A command in the background has only begun: its files are still to be
+	// read and written.
+	var o result
+	if found, err = store.get(e.Session, e.Call, resultFile, &o); err != nil {
+		return answer, err
+	}
+	if found {
+		defer store.drop(e.Session, e.Call)
+		answer.Context = o.explanation()
+		if redact := o.redaction(); redact != nil {
+			answer.Redact = redact
+		}
+	}
+	return answer, nil
+}
+
+// accepted takes the user's yes, of which the use of the tool is the proof.
+func (d *decider) accepted(ctx context.Context, e *hook.Event, passed *call) error {
+	s, err := session.Open(ctx, d.settings, e.Session)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if passed.Skill != "" {
+		if v := s.Load(ctx, passed.Skill, session.ByUser); v.Effect != policy.Allow {
+			return errors.New(v.Reason)
+		}
+		return nil
+	}
+	if passed.Run == "" {
+		return nil
+	}
+	return s.Answer(passed.Run, session.Once)
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"skillrun/policy/hook"
+)
+
+func installHookCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "install-hook",
+		Usage:     "have an agent ask skillrun before it uses a tool",
+		UsageText: "skillrun install-hook [--user|--project] [--dry-run] AGENT",
+		Flags:     installFlags(),
+		Action:    func(c *cli.Context) error { return register(c, true) },
+	}
+}
+
+func uninstallHookCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "uninstall-hook",
+		Usage:     "take skillrun out of an agent's settings again",
+		UsageText: "skillrun uninstall-hook [--user|--project] [--dry-run] AGENT",
+		Flags:     installFlags(),
+		Action:    func(c *cli.Context) error { return register(c, false) },
+	}
+}
+
+func installFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "user", Usage: "in the user's settings (the default)"},
+		&cli.BoolFlag{Name: "project", Usage: "in the settings of the project around the current directory"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "print what the file would hold, and change nothing"},
+	}
+}
+
+// register puts the program into an agent's settings, or takes it out.
+func register(c *cli.Context, install bool) error {
+	agent, err := agentNamed(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if c.Bool("user") && c.Bool("project") {
+		return usage(errors.New("--user and --project: take one"))
+	}
+	if agent.Settings == nil {
+		return fmt.Errorf("%s: a host of this kind is told by hand to run: %s", agent.Name, agent.Command("/path/of/skillrun"))
+	}
+	file, err := settingsFile(agent, c.Bool("project"))
+	if err != nil {
+		return err
+	}
+	before, err := readSettings(file)
+	if err != nil {
+		return err
+	}
+	var after []byte
+	if install {
+		program, err := thisProgram()
+		if err != nil {
+			return err
+		}
+		if after, err = agent.Install(before, program); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	} else if before != nil {
+		if after, err = agent.Remove(before); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	switch {
+	case c.Bool("dry-run"):
+		os.Stdout.Write(after)
+		return nil
+	case bytes.Equal(before, after) && (before == nil) == (after == nil):
+		say("%s: nothing to change", file)
+		return nil
+	}
+	if err := writeSettings(file, before, after); err != nil {
+		return err
+	}
+	if !install {
+		say("%s: skillrun is out", file)
+		return nil
+	}
+	say("%s: skillrun is asked from the next session on", file)
+	for _, note := range agent.Settings.Notes {
+		hint("%s", note)
+	}
+	hint("skillrun doctor --agent %s tries it out", agent.Name)
+	return nil
+}
+
+// agentNamed finds the agent that the only argument names.
+func agentNamed(args []string) (*hook.Agent, error) {
+	known := "known agents: " + strings.Join(hook.Names(), ", ")
+	if len(args) != 1 {
+		return nil, usage(errors.New("name one agent; " + known))
+	}
+	if a := hook.Find(args[0]); a != nil {
+		return a, nil
+	}
+	return nil, usage(fmt.Errorf("unknown agent %s; %s", quote(args[0]), known))
+}
+
+// settingsFile is the file that an agent reads, links followed: settings that
+// are kept elsewhere stay there.
+func settingsFile(agent *hook.Agent, project bool) (string, error) {
+	var file string
+	if project {
+		cwd, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(gitTop(cwd), agent.Settings.Project)
+	} else {
+		home := os.Getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", errors.New("the user's settings: HOME is not set")
+		}
+		file = filepath.Join(home, agent.Settings.User)
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real, nil
+	} else if _, err := os.Lstat(file); err == nil {
+		return "", fmt.Errorf("%s: a link to nothing", file)
+	}
+	return file, nil
+}
+
+const maxSettings = 8 << 20
+
+// readSettings reads settings whole; nil if there is no such file.
+func readSettings(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", file, maxSettings)
+	}
+	return os.ReadFile(file)
+}
+
+// writeSettings puts the new settings in the place of the old ones at once, if
+// they are still what was read; nil takes the file away.
+func writeSettings(file string, before, after []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), ".skillrun-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(after)
+	if err == nil {
+		err = temp.Chmod(mode)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if e := temp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	now, err := readSettings(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) || (now == nil) != (before == nil) {
+		return fmt.Errorf("%s: somebody else changed it just now; nothing was written", file)
+	}
+	if after == nil {
+		return os.Remove(file)
+	}
+	return os.Rename(temp.Name(), file)
+}
+
+// thisProgram is the path of this program as agents are to run it: as it was
+// found, where that is absolute, since a link to the current version stays when
+// the version goes.
+func thisProgram() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if arg := os.Args[0]; filepath.IsAbs(arg) {
+		if a, err := os.Stat(arg); err == nil {
+			if b, err := os.Stat(path); err == nil && os.SameFile(a, b) {
+				return filepath.Clean(arg), nil
+			}
+		}
+	}
+	return path, nil
+}

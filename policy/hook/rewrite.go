@@ -30,7 +30,8 @@ func (d *Door) Command(command string) string {
 	}
 	b.WriteString(" -- bash -c " + Quote(command))
 	if d.Directory != "" {
-		b.WriteString(`; skillrun_code=$?; cd -- "$(cat ` + Quote(d.Directory) + ` 2>/dev/null)" 2>/dev/null; (exit $skillrun_code)`)
+		// What the shell can do itself: programs of the PATH may be the command's.
+		b.WriteString(`; skillrun_code=$?; { IFS= read -r skillrun_directory <` + Quote(d.Directory) + ` && cd -- "$skillrun_directory"; } 2>/dev/null; (exit $skillrun_code)`)
 	}
 	return b.String()
 }

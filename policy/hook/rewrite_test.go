@@ -41,6 +41,7 @@ func standIn(t *testing.T) *hook.Door {
 	d := &hook.Door{Program: filepath.Join(dir, "skill run"), Session: "s-1", Call: "c.1", Directory: filepath.Join(dir, "last directory")}
 	script := `#!/bin/bash
 [ "$1 $2 $3 $4 $5 $6 $7 $8" = "exec --session s-1 --call c.1 -- bash -c" ] || exit 99
+PATH=${PATH#*:}
 bash -c "trap 'pwd >\"$LAST\"' EXIT; $9"
 `
 	if err := os.WriteFile(d.Program, []byte(script), 0o755); err != nil {
@@ -57,6 +58,20 @@ func TestRewrittenCommand(t *testing.T) {
 	work := t.TempDir()
 	if err := os.Mkdir(filepath.Join(work, "a b"), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	// What a command may have planted where the agent looks for programs.
+	planted := filepath.Join(work, "bin")
+	if err := os.Mkdir(planted, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cat", "cd", "read", "exit", "skillrun"} {
+		if err := os.WriteFile(filepath.Join(planted, name), []byte("#!/bin/sh\necho >"+planted+"/ran\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := os.Getenv("PATH")
+	if err := exec.Command(filepath.Join(planted, "cat")).Run(); err != nil || os.Remove(filepath.Join(planted, "ran")) != nil {
+		t.Fatalf("the control: %v", err)
 	}
 	real, err := filepath.EvalSymlinks(work)
 	if err != nil {
@@ -82,7 +97,7 @@ func TestRewrittenCommand(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			cmd := exec.Command(shell, "-c", rewritten+"\necho \"$?\" >code; pwd -P >dir")
-			cmd.Dir, cmd.Stdout, cmd.Stderr = work, &out, &errs
+			cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = work, &out, &errs, append(os.Environ(), "PATH="+planted+":"+path)
 			// The two files are written where the shell is by then.
 			if err := cmd.Run(); err != nil {
 				t.Fatalf("%s: %v: %s", rewritten, err, errs.Bytes())
@@ -98,6 +113,12 @@ func TestRewrittenCommand(t *testing.T) {
 			}
 			if got := strings.TrimSpace(string(code)); got != strconv.Itoa(c.code) || out.String() != c.out {
 				t.Errorf("%q in %s: exit %s, %q; want %d, %q", c.command, shell, got, out.String(), c.code, c.out)
+			}
+			if errs.Len() > 0 {
+				t.Errorf("%q in %s: %s", c.command, shell, errs.Bytes())
+			}
+			if _, err := os.Stat(filepath.Join(planted, "ran")); err == nil {
+				t.Fatalf("%q in %s ran a planted program", c.command, shell)
 			}
 			os.Remove(filepath.Join(work, c.dir, "code"))
 			os.Remove(d.Directory)

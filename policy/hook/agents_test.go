@@ -258,7 +258,7 @@ func TestDecisionsReachTheAgent(t *testing.T) {
 	const wrapped = `/bin/skillrun exec --session s-1 -- bash -c ls`
 	for _, agent := range hook.Names() {
 		a := hook.Find(agent)
-		for _, mode := range []string{"", "default", "plan", "acceptEdits", "dontAsk", "bypassPermissions", "new"} {
+		for _, mode := range []string{"", "default", "plan", "acceptEdits", "dontAsk", "bypassPermissions", "auto", "new"} {
 			event := goodEvent(agent)
 			field := `"permission_mode"`
 			if agent == "generic" {
@@ -279,7 +279,7 @@ func TestDecisionsReachTheAgent(t *testing.T) {
 					if confirm.runs || confirm.asks && confirm.command != wrapped {
 						t.Errorf("%s %q: to be confirmed, and %+v", agent, mode, confirm)
 					}
-					canAsk := agent == "generic" || agent == "claude-code" && mode != "dontAsk" && mode != "bypassPermissions"
+					canAsk := agent == "generic" || agent == "claude-code" && (mode == "" || mode == "default" || mode == "plan" || mode == "acceptEdits")
 					if confirm.asks != canAsk {
 						t.Errorf("%s %q: asks: %v, want %v", agent, mode, confirm.asks, canAsk)
 					}

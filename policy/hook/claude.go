@@ -16,8 +16,8 @@ func (claude) before(e *Event, a *Answer) []byte {
 	switch {
 	case a.Effect == policy.Deny:
 		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason)
-	case a.Effect == policy.Confirm && unasked(e.Mode):
-		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason+" (the user would have to be asked, and in mode "+policy.Escape(e.Mode)+" nobody is)")
+	case a.Effect == policy.Confirm && !asks(e.Mode):
+		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason+" (the user would have to be asked, and mode "+policy.Escape(e.Mode)+" is not known to do that)")
 	case a.Effect == policy.Confirm, input != nil && e.Mode == "plan":
 		decision = "ask"
 	case input != nil:
@@ -31,8 +31,11 @@ func (claude) before(e *Event, a *Answer) []byte {
 	return specific(e, "permissionDecision", decision, "permissionDecisionReason", a.Reason, "updatedInput", input, "additionalContext", a.Context)
 }
 
-// unasked says whether the agent, in this mode, puts no question to its user.
-func unasked(mode string) bool { return mode == "bypassPermissions" || mode == "dontAsk" }
+// asks says whether the agent is known to put a question to its user in this
+// mode, and not to answer it itself.
+func asks(mode string) bool {
+	return mode == "" || mode == "default" || mode == "plan" || mode == "acceptEdits"
+}
 
 func (claude) permission(e *Event, a *Answer) []byte {
 	if a.Effect != policy.Deny {

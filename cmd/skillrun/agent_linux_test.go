@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -25,6 +27,7 @@ type agent struct {
 	yes           bool // what the user says when asked
 	asked         []string
 	env           []string
+	command       string // what is registered
 }
 
 // used is what came of the use of a tool.
@@ -74,6 +77,9 @@ func (a *agent) read(name string) string {
 // registered is the command line in the settings after install-hook.
 func (a *agent) registered() string {
 	a.t.Helper()
+	if a.command != "" {
+		return a.command
+	}
 	cmd := exec.Command(program(a.t), "install-hook", "claude-code")
 	cmd.Env = a.env
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -87,7 +93,8 @@ func (a *agent) registered() string {
 	if err := json.Unmarshal([]byte(a.read("home/.claude/settings.json")), &settings); err != nil {
 		a.t.Fatal(err)
 	}
-	return settings.Hooks["PreToolUse"][0].Hooks[0].Command
+	a.command = settings.Hooks["PreToolUse"][0].Hooks[0].Command
+	return a.command
 }
 
 type hookReply struct {
@@ -380,6 +387,89 @@ func TestAgentCannotRelaxItself(t *testing.T) {
 	}
 }
 
+// Of two skills with a name, the one that anybody can put into the project
+// counts: by its directory, and by what its header says.
+func TestSkillOfTheSameName(t *testing.T) {
+	for _, dir := range []string{"fill", "other"} {
+		t.Run(dir, func(t *testing.T) {
+			a := newAgent(t)
+			a.plant()
+			const mine = "home/.claude/skills/fill/"
+			a.write(mine+"SKILL.md", "---\nname: fill\ndescription: mine\n---\n")
+			a.write(mine+"skillguard-manifest.json", `{"permissions": [{"capability": "filesystem.*", "effect": "allow"}, {"capability": "shell.execute", "effect": "allow"}]}`)
+			if err := os.Rename(filepath.Join(a.work, ".claude/skills/fill"), filepath.Join(a.work, "was")); err != nil {
+				t.Fatal(err)
+			}
+			a.yes = true
+			a.start()
+			load := func() {
+				t.Helper()
+				if u := a.use("Skill", map[string]any{"skill": "fill"}, func(map[string]any, *used) {}); u.refused != "" {
+					t.Fatalf("the skill: %+v", u)
+				}
+			}
+			load()
+			// The control: with the user's own alone, it writes.
+			a.want(a.bash("echo x >before"), 0, "")
+			if dir == "fill" {
+				a.write("work/was/SKILL.md", "---\nname: another\ndescription: fills forms\n---\n")
+			}
+			if err := os.Rename(filepath.Join(a.work, "was"), filepath.Join(a.work, ".claude/skills", dir)); err != nil {
+				t.Fatal(err)
+			}
+			load()
+			if u := a.bash("echo x >after"); !strings.Contains(u.refused, "is outside of skill:") {
+				t.Errorf("%+v", u)
+			}
+		})
+	}
+}
+
+// What the agent does itself is decided about too: rules, hooks, secrets and
+// state are not for it to change, whatever tool it takes.
+func TestToolsOfTheAgent(t *testing.T) {
+	a := newAgent(t)
+	a.plant()
+	a.start()
+	nothing := func(map[string]any, *used) {}
+	write := func(file string) used {
+		return a.use("Write", map[string]any{"file_path": file, "content": "x"}, nothing)
+	}
+	if u := write(filepath.Join(a.work, "notes.txt")); u.refused != "" || len(a.asked) > 0 {
+		t.Fatalf("the control: %+v, asked %q", u, a.asked)
+	}
+	for _, file := range []string{
+		"work/.claude/settings.json", "work/.claude/settings.local.json", "work/.git/hooks/pre-commit", "work/.claude/skills/fill/skillguard-manifest.json",
+		"work/sub/../.claude/settings.json", "home/.claude/settings.json", "home/.bashrc", "state/skillrun/sessions/x.json", "config/skillrun/config.toml", "outside/x",
+	} {
+		if u := write(filepath.Join(a.root, file)); u.refused == "" {
+			t.Errorf("%s is written without a question", file)
+		}
+	}
+	if err := os.Symlink("../.claude", filepath.Join(a.work, "sub/link")); err != nil {
+		t.Fatal(err)
+	}
+	if u := write(filepath.Join(a.work, "sub/link/settings.json")); u.refused == "" {
+		t.Error("settings are written through a link")
+	}
+	a.write("home/.ssh/id_ed25519", "k")
+	for _, file := range []string{filepath.Join(a.root, "home/.ssh/id_ed25519"), "~/.ssh/id_ed25519"} {
+		if u := a.use("Read", map[string]any{"file_path": file}, nothing); u.refused == "" {
+			t.Errorf("%s is read without a question", file)
+		}
+	}
+	for tool, input := range map[string]map[string]any{
+		"Glob":          {"pattern": "../../**/*"},
+		"NewTool":       {"x": 1},
+		"mcp__fs__read": {"path": "/etc/passwd"},
+		"WebFetch":      {"url": "https://example.com/"},
+	} {
+		if u := a.use(tool, input, nothing); u.refused == "" {
+			t.Errorf("%s %v without a question", tool, input)
+		}
+	}
+}
+
 // A directory that the model chose is no workspace.
 func TestDirectoryOfTheModel(t *testing.T) {
 	a := newAgent(t)
@@ -405,6 +495,68 @@ func TestDirectoryOfTheModel(t *testing.T) {
 	out, _ := cmd.Output()
 	if cmd.ProcessState.ExitCode() != 2 || !bytes.Contains(out, []byte(`"deny"`)) {
 		t.Errorf("exit code %d, %s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// The agent's own word on where its project is counts before the directory that
+// it is in, also when a session begins anew in the middle of things.
+func TestProjectOfTheAgent(t *testing.T) {
+	a := newAgent(t)
+	a.env = append(a.env, "CLAUDE_PROJECT_DIR="+a.work)
+	a.cwd, a.yes = a.outside, true
+	a.start()
+	a.want(a.bash(a.hidden("{ echo x >new; } 2>/dev/null; echo $?; echo x >../work/new; echo $?")), 0, "1\n0\n")
+}
+
+// A command in the background is told of as over when it has only begun.
+func TestBackgroundCommand(t *testing.T) {
+	a := newAgent(t)
+	a.start()
+	var ran string
+	if u := a.use("Bash", map[string]any{"command": "echo late >late; cat late", "run_in_background": true}, func(input map[string]any, _ *used) {
+		ran = input["command"].(string)
+		if input["run_in_background"] != true {
+			t.Errorf("the input became %v", input)
+		}
+	}); u.refused != "" {
+		t.Fatalf("%+v", u)
+	}
+	cmd := exec.Command("bash", "-c", ran)
+	cmd.Dir, cmd.Env = a.work, a.env
+	if out, err := cmd.Output(); err != nil || string(out) != "late\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// An agent that has waited long enough ends its shell, and everything that the
+// command started ends too.
+func TestCommandEndsWithItsShell(t *testing.T) {
+	a := newAgent(t)
+	a.start()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		a.use("Bash", map[string]any{"command": "(setsid sleep 300) & echo begun; sleep 300"}, func(input map[string]any, _ *used) {
+			cmd := exec.Command("bash", "-c", input["command"].(string))
+			cmd.Dir, cmd.Env, cmd.SysProcAttr = a.work, a.env, &syscall.SysProcAttr{Setpgid: true}
+			// Whatever is alive of the command holds the pipe.
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			begun := make([]byte, 6)
+			if _, err := io.ReadFull(out, begun); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(-cmd.Process.Pid, signal); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
+				t.Errorf("%v: %q, %v", signal, rest, err)
+			}
+			cmd.Wait()
+		})
 	}
 }
 

@@ -33,11 +33,11 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 	}
 	var all []check
 	registered := ""
-	for _, project := range [...]bool{false, true} {
-		file, err := settingsFile(agent, project)
-		if err != nil {
-			return nil, err
-		}
+	files, err := settingsFiles(agent)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
 		data, err := readSettings(file)
 		if err != nil {
 			return nil, err
@@ -51,9 +51,14 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 			continue
 		}
 		for _, r := range found {
-			if r.Ours {
+			// Settings of a project are anybody's: only this program is run.
+			switch {
+			case r.Ours && isThisProgram(agent.Program(r.Command)):
 				registered = r.Command
 				all = append(all, check{"registered", true, policy.Escape(file), ""})
+				continue
+			case r.Ours:
+				all = append(all, check{"other-program", false, policy.Escape(fmt.Sprintf("%s: %s is not this program, and is not tried", file, r.Command)), "skillrun install-hook " + agent.Name + " registers this one"})
 				continue
 			}
 			all = append(all, check{"other-hook", true, policy.Escape(fmt.Sprintf("%s: %s on %q: of two that rewrite a command, one wins", file, r.Command, r.Matcher)), ""})
@@ -61,11 +66,28 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 		if agent.Off(data) {
 			all = append(all, check{"hooks-on", false, policy.Escape(file) + " switches hooks off", "take disableAllHooks out"})
 		}
+		if agent.Sandboxed(data) {
+			all = append(all, check{"own-sandbox", true, policy.Escape(file) + " switches the agent's own sandbox on: see whether commands run inside it", ""})
+		}
 	}
 	if registered == "" {
 		return append(all, check{"registered", false, "no settings of " + agent.Name + " name skillrun", "skillrun install-hook " + agent.Name}), nil
 	}
 	return append(all, probe(agent, registered, cwd)...), nil
+}
+
+// isThisProgram says whether a path is that of the program which is running.
+func isThisProgram(path string) bool {
+	a, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(program)
+	return err == nil && os.SameFile(a, b)
 }
 
 // probe sends events to a registered command.

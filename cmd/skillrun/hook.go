@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"skillrun/policy"
 	"skillrun/policy/hook"
 	"skillrun/policy/session"
+	"skillrun/policy/skill"
 )
 
 // exitBlocked is the exit code that agents take for no.
@@ -91,7 +94,7 @@ func serve(agent *hook.Agent, in io.Reader, deadline time.Duration) hook.Reply {
 func answerTo(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
 	switch e.Kind {
 	case hook.SessionStart:
-		return startSession(ctx, e)
+		return startSession(ctx, agent, e)
 	case hook.BeforeTool:
 		return beforeTool(ctx, agent, e)
 	case hook.AfterTool:
@@ -105,8 +108,9 @@ func answerTo(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answe
 const told = "Shell commands run confined by skillrun, with the rights that the loaded skills declare and the user accepted. " +
 	"What it refuses is policy, not a fault: do not look for a way around it, ask the user."
 
-func startSession(ctx context.Context, e *hook.Event) (hook.Answer, error) {
-	d, err := newDecider(nil, e.Session, e.Cwd)
+func startSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
+	// After the first start of an agent, its directory may be the model's choice.
+	d, err := newDecider(nil, e.Session, cmp.Or(projectOf(agent), e.Cwd))
 	if err != nil {
 		return hook.Answer{}, err
 	}
@@ -125,11 +129,7 @@ func startSession(ctx context.Context, e *hook.Event) (hook.Answer, error) {
 // (the hook was installed since) starts where the agent says its project is;
 // the event's own directory may be the model's choice.
 func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decider, *session.Session, error) {
-	project := ""
-	if agent.ProjectVariable != "" {
-		project = os.Getenv(agent.ProjectVariable)
-	}
-	d, err := newDecider(nil, e.Session, project)
+	d, err := newDecider(nil, e.Session, projectOf(agent))
 	if errors.Is(err, errNoSession) {
 		return nil, nil, errors.New("this session began before skillrun was asked about it: restart the agent")
 	}
@@ -138,6 +138,14 @@ func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decide
 	}
 	s, err := session.Start(ctx, d.settings, e.Session)
 	return d, s, err
+}
+
+// projectOf is where an agent says that its project is, "" if it does not say.
+func projectOf(agent *hook.Agent) string {
+	if agent.ProjectVariable == "" {
+		return ""
+	}
+	return os.Getenv(agent.ProjectVariable)
 }
 
 func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
@@ -202,15 +210,22 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 }
 
 // skillNamed gives the directory of the skill that an agent calls by a name, ""
-// if none is found where agents look.
+// if none is found where agents look. Some go by the directory and some by the
+// header, and of several with that name each takes another: the least trusted
+// counts.
 func (d *decider) skillNamed(name string) string {
 	found, _ := d.settings.Places.Discover()
-	for _, f := range found {
+	named := slices.DeleteFunc(found, func(f skill.Found) bool {
 		if f.Name == name {
-			return f.Dir
+			return false
 		}
+		s, err := skill.Open(f.Dir)
+		return err != nil || s.Name != name
+	})
+	if len(named) == 0 {
+		return ""
 	}
-	return ""
+	return slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) }).Dir
 }
 
 // afterTool tells the model what was refused, and takes secrets out of what it

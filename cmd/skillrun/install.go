@@ -112,28 +112,78 @@ func agentNamed(args []string) (*hook.Agent, error) {
 }
 
 // settingsFile is the file that an agent reads, links followed: settings that
-// are kept elsewhere stay there.
+// are kept elsewhere stay there. A project's do not lie outside of it, since
+// links in it are anybody's.
 func settingsFile(agent *hook.Agent, project bool) (string, error) {
-	var file string
 	if project {
-		cwd, err := os.Getwd()
+		top, err := projectTop()
 		if err != nil {
 			return "", err
 		}
-		file = filepath.Join(gitTop(cwd), agent.Settings.Project)
-	} else {
-		home := os.Getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return "", errors.New("the user's settings: HOME is not set")
+		return settingsBelow(top, agent.Settings.Project)
+	}
+	home := os.Getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", errors.New("the user's settings: HOME is not set")
+	}
+	file, _, err := followed(filepath.Join(home, agent.Settings.User))
+	return file, err
+}
+
+// settingsFiles are all that an agent reads and doctor looks at.
+func settingsFiles(agent *hook.Agent) ([]string, error) {
+	user, err := settingsFile(agent, false)
+	if err != nil {
+		return nil, err
+	}
+	top, err := projectTop()
+	if err != nil {
+		return nil, err
+	}
+	files := []string{user}
+	for _, name := range append([]string{agent.Settings.Project}, agent.Settings.Shared...) {
+		file, err := settingsBelow(top, name)
+		if err != nil {
+			return nil, err
 		}
-		file = filepath.Join(home, agent.Settings.User)
+		files = append(files, file)
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return real, nil
-	} else if _, err := os.Lstat(file); err == nil {
-		return "", fmt.Errorf("%s: a link to nothing", file)
+	return files, nil
+}
+
+// projectTop is the top of the project around the current directory, resolved.
+func projectTop() (string, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", err
 	}
-	return file, nil
+	return filepath.EvalSymlinks(gitTop(cwd))
+}
+
+// settingsBelow is a file of a project whose top is resolved.
+func settingsBelow(top, name string) (string, error) {
+	file, dir, err := followed(filepath.Join(top, name))
+	if err == nil && dir != top && !strings.HasPrefix(dir, strings.TrimSuffix(top, "/")+"/") {
+		err = fmt.Errorf("%s: a link in the project leads out of it, to %s", filepath.Join(top, name), quote(file))
+	}
+	return file, err
+}
+
+// followed follows links to a file, which need not be there; dir is its
+// directory, or as much of that as there is.
+func followed(name string) (file, dir string, err error) {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real, filepath.Dir(real), nil
+	} else if _, err := os.Lstat(name); err == nil {
+		return "", "", fmt.Errorf("%s: a link to nothing", name)
+	}
+	for dir = filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, strings.TrimPrefix(name, dir)), real, nil
+		} else if _, err := os.Lstat(dir); err == nil {
+			return "", "", fmt.Errorf("%s: a link to nothing", dir)
+		}
+	}
 }
 
 const maxSettings = 8 << 20

@@ -28,6 +28,9 @@ type member struct {
 
 // get finds a member of an object; nil if there is none.
 func (v *value) get(name string) *value {
+	if v == nil {
+		return nil
+	}
 	for i := range v.members {
 		if v.members[i].name == name {
 			return &v.members[i].value

@@ -1,8 +1,8 @@
 package hook
 
 import (
-	"errors"
-	"strconv"
+	"fmt"
+	pathpkg "path"
 	"strings"
 )
 
@@ -12,6 +12,9 @@ type Settings struct {
 	// top of a project. A project's is of this machine only where the agent has
 	// such a file, since the path of the program is.
 	User, Project string
+	// Shared are files of a project that the agent reads besides, relative to
+	// its top; what a hook of ours registers there would be others' too.
+	Shared []string
 	// Notes is what else the user has to know or do; one line each.
 	Notes   []string
 	entries []entry
@@ -28,7 +31,7 @@ type entry struct {
 // The registrations. A hook ends well before the agent gives up on it.
 var (
 	claudeSettings = Settings{
-		User: ".claude/settings.json", Project: ".claude/settings.local.json",
+		User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
 		Notes: []string{"hooks are read when a session starts: restart running ones"},
 		entries: []entry{
 			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
@@ -66,11 +69,24 @@ func (a *Agent) Command(program string) string {
 	return Quote(program) + " hook " + a.Name + " || exit 2"
 }
 
+// Program gives the program of a command that Command gave, to the byte; "" of
+// any other.
+func (a *Agent) Program(command string) string {
+	word, ok := strings.CutSuffix(command, " hook "+a.Name+" || exit 2")
+	program := word
+	if strings.HasPrefix(word, "'") {
+		program = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")
+	}
+	if !ok || !pathpkg.IsAbs(program) || Quote(program) != word {
+		return ""
+	}
+	return program
+}
+
 // ours says whether a registered command is one that Command gave, for whatever
 // program of our name.
 func (a *Agent) ours(command string) bool {
-	program, ok := strings.CutSuffix(command, " hook "+a.Name+" || exit 2")
-	return ok && program != ""
+	return strings.HasPrefix(pathpkg.Base(a.Program(command)), "skillrun")
 }
 
 // text is the entry as an element of the event's list.
@@ -124,6 +140,13 @@ func (a *Agent) Off(data []byte) bool {
 	return err == nil && off != nil && off.kind == 't'
 }
 
+// Sandboxed says whether settings switch on a sandbox of the agent's own.
+func (a *Agent) Sandboxed(data []byte) bool {
+	top, err := parseJSON(data, true)
+	on := top.get("sandbox").get("enabled")
+	return err == nil && on != nil && on.kind == 't'
+}
+
 // each calls do for every handler that settings register.
 func each(top *value, do func(event string, group, handler *value)) {
 	hooks := top.get("hooks")
@@ -146,6 +169,9 @@ func each(top *value, do func(event string, group, handler *value)) {
 // have it already come back as they are.
 func (a *Agent) Install(data []byte, program string) ([]byte, error) {
 	command := a.Command(program)
+	if !a.ours(command) {
+		return nil, fmt.Errorf("the program %q could not be found in the settings again: its name does not begin with skillrun", program)
+	}
 	if data != nil {
 		if have, err := a.installed(data, command); err != nil || have {
 			return data, err
@@ -255,100 +281,4 @@ func (a *Agent) trail(top *value) []step {
 		}
 	}
 	return nil
-}
-
-// Which containers Install made is told by the text itself: inside one of its
-// own, there is a line break before the child; in one that was there and empty,
-// the child follows the bracket at once, and what was inside comes after it.
-
-var errNotObject = errors.New("the settings do not hold hooks where they should: an object of lists")
-
-// insert puts text as the first element of the list that keys lead to, and
-// makes what is not there; made says that the outermost object is Install's too.
-func insert(data []byte, keys [2]string, text string, made bool) ([]byte, error) {
-	at, err := parseJSON(data, true)
-	if err != nil {
-		return nil, err
-	}
-	unit := indent(data, &at)
-	kind := byte('[')
-	for depth, key := range keys {
-		if at.kind != '{' {
-			return nil, errNotObject
-		}
-		next := at.get(key)
-		if next == nil {
-			// From the inside out: the list, and the objects around it.
-			for d := len(keys) - 1; d >= depth; d-- {
-				open, closing := "{", "}"
-				if d == len(keys)-1 {
-					open, closing = "[", "]"
-				}
-				text = strconv.Quote(keys[d]) + ": " + open + "\n" + strings.Repeat(unit, d+2) + text + "\n" + strings.Repeat(unit, d+1) + closing
-			}
-			kind = '{'
-			break
-		}
-		at = *next
-	}
-	if at.kind != kind {
-		return nil, errNotObject
-	}
-	first := at.start + 1
-	space := first
-	for space < len(data) && strings.IndexByte(" \t\r\n", data[space]) >= 0 {
-		space++
-	}
-	if len(at.members)+len(at.items) > 0 {
-		text = string(data[first:space]) + text + ","
-	} else if made {
-		text = "\n" + unit + text
-	}
-	return []byte(string(data[:first]) + text + string(data[first:])), nil
-}
-
-// indent is by how much the settings indent; two spaces if they do not.
-func indent(data []byte, top *value) string {
-	if len(top.members) > 0 {
-		before := string(data[top.start+1 : top.members[0].start])
-		if i := strings.LastIndexByte(before, '\n'); i >= 0 && strings.Trim(before[i+1:], " \t") == "" && before[i+1:] != "" {
-			return before[i+1:]
-		}
-	}
-	return "  "
-}
-
-// cut takes out the last child of a trail, and the containers around it that
-// Install made and that are empty then; nil if that is all there is.
-func cut(data []byte, trail []step) []byte {
-	last := trail[len(trail)-1]
-	start, end := last.span(last.child)
-	count := len(last.container.members) + len(last.container.items)
-	switch {
-	case count > 1 && last.child < count-1:
-		// With its comma, and the space up to the next.
-		next, _ := last.span(last.child + 1)
-		for end < next && data[end] != ',' {
-			end++
-		}
-		for end++; end < next && strings.IndexByte(" \t\r\n", data[end]) >= 0; {
-			end++
-		}
-	case count > 1:
-		_, start = last.span(last.child - 1)
-	case start > last.container.start+1 && len(trail) == 1:
-		return nil
-	case start > last.container.start+1:
-		return cut(data, trail[:len(trail)-1])
-	}
-	return []byte(string(data[:start]) + string(data[end:]))
-}
-
-// span is where a child lies in the text.
-func (s *step) span(child int) (start, end int) {
-	if s.container.kind == '{' {
-		m := &s.container.members[child]
-		return m.start, m.value.end
-	}
-	return s.container.items[child].start, s.container.items[child].end
 }

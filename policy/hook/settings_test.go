@@ -183,6 +183,42 @@ func TestCommandIsOneWord(t *testing.T) {
 	}
 }
 
+// A registered command of ours gives its program, and nothing else does: what
+// only ends like one of ours runs something else.
+func TestProgramOfCommand(t *testing.T) {
+	a := hook.Find("codex")
+	rapid.Check(t, func(t *rapid.T) {
+		program := "/" + rapid.StringMatching(`[a-z'$ /\\\n"]{0,12}`).Draw(t, "program")
+		if got := a.Program(a.Command(program)); got != program {
+			t.Fatalf("%q of %q", got, program)
+		}
+	})
+	for _, command := range []string{
+		"", " hook codex || exit 2", "skillrun hook codex || exit 2", "/x/skillrun hook codex", "/x/skillrun hook gemini || exit 2",
+		"/x/skillrun  hook codex || exit 2", "/tmp/evil; /x/skillrun hook codex || exit 2", "/tmp/evil\n/x/skillrun hook codex || exit 2",
+		"'/x/skillrun' hook codex || exit 2", "'/x y/skillrun hook codex || exit 2", "'/x y';id;'/skillrun' hook codex || exit 2", "/$(id)/skillrun hook codex || exit 2",
+	} {
+		if got := a.Program(command); got != "" {
+			t.Errorf("%q of %q", got, command)
+		}
+	}
+}
+
+// Another program that is registered in the same way is somebody else's.
+func TestOtherProgramStays(t *testing.T) {
+	a := hook.Find("claude-code")
+	theirs := `{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "/x/guard hook claude-code || exit 2"}]}]}}`
+	for _, data := range []string{theirs, strings.Replace(theirs, "/x/guard", "/x/guard; /x/skillrun", 1)} {
+		removed, err := a.Remove([]byte(data))
+		if err != nil || string(removed) != data {
+			t.Errorf("%v: %s", err, removed)
+		}
+	}
+	if _, err := a.Install(nil, "/x/guard"); err == nil {
+		t.Error("a name that could not be found again was registered")
+	}
+}
+
 // Whatever settings look like, removing takes out what installing put in.
 func TestInstallLaw(t *testing.T) {
 	space := rapid.SampledFrom([]string{"", " ", "\n", "\n  ", "\n\t\t", " /* , */ ", "// x, y\n"})

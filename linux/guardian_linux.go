@@ -120,6 +120,11 @@ func (g *guard) watch() {
 	if pid == 0 {
 		g.command()
 	}
+	if g.outside {
+		// Who ends the process group of the run from outside, as agents do when
+		// they have waited enough, must leave who ends the rest.
+		sys(syscall.SYS_SETPGID, 0, 0, 0)
+	}
 	b.command = int32(pid)
 	b.began = 1
 	g.wait(int32(pid))

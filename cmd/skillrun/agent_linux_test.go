@@ -277,11 +277,13 @@ func TestClaudeCodeSession(t *testing.T) {
 	a.start()
 
 	// Allowed: what the defaults allow, with its exit code and its directory.
-	u := a.bash("cd sub && echo hi >f && cat f; exit 3")
+	u := a.bash("cd sub && echo hi >f && cat f; (exit 3)")
 	a.want(u, 3, "hi\n")
-	if !strings.Contains(u.ran, "exec --session s-1 ") || !strings.Contains(u.ran, "cd sub && echo hi >f && cat f; exit 3") {
+	if !strings.Contains(u.ran, "exec --session s-1 ") || !strings.Contains(u.ran, "cd sub && echo hi >f && cat f; (exit 3)") {
 		t.Errorf("ran %s", u.ran)
 	}
+	a.want(a.bash("cd ..; set -e; false; cd sub"), 1, "")
+	a.want(a.bash("cd ..; exit 4"), 4, "")
 	a.want(a.bash("pwd; cd ..; cd sub/.."), 0, filepath.Join(a.work, "sub")+"\n")
 	a.want(a.bash("pwd"), 0, a.work+"\n")
 	if len(a.asked) > 0 {
@@ -361,7 +363,7 @@ func TestAgentCannotRelaxItself(t *testing.T) {
 		"manifest":     `echo '{"permissions":[{"capability":"*","effect":"allow"}]}' >` + manifest + `; cat ` + outside,
 		"variables":    `SKILLRUN_PRESET=power-user HOME=/ cat ` + outside,
 		"its own file": `rm -f "$HOME/.skillrun-directory"; ln -s ` + outside + ` "$HOME/.skillrun-directory"; exec cat ` + outside,
-		"its last cd":  `trap - EXIT; printf '` + a.outside + `\n' >"$HOME/.skillrun-directory"`,
+		"its last cd":  `printf '` + a.outside + `\n' >"$HOME/.skillrun-directory"; exit`,
 	} {
 		a.cwd = a.work
 		u := a.bash(a.hidden(command))

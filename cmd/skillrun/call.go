@@ -34,6 +34,8 @@ type call struct {
 	Asked bool `json:"asked,omitempty"`
 	// Skill is the directory of the skill that is loaded, "" if none is.
 	Skill string `json:"skill,omitempty"`
+	// Place says that the next command starts where this one ends.
+	Place bool `json:"place,omitempty"`
 	// Withhold says that the result is a secret.
 	Withhold bool `json:"withhold,omitempty"`
 }

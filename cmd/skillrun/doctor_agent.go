@@ -112,7 +112,7 @@ func probe(agent *hook.Agent, registered, cwd string) []check {
 	}
 	cmd := exec.Command("bash", "-c", command)
 	cmd.Dir = cwd
-	out, err := cmd.CombinedOutput()
+	out, _ := cmd.CombinedOutput() // the exit code tells
 	code := cmd.ProcessState.ExitCode()
 	say("confines", code == 7, fmt.Sprintf("the rewritten command runs confined (exit code %d, 7 is right)%s", code, oneLine(out)), "skillrun doctor")
 	return all

@@ -36,6 +36,7 @@ func execCommand(in *invocation) *cli.Command {
 // A sessionRun is what a run in an agent's session has besides a job.
 type sessionRun struct {
 	id, call string
+	place    bool // the next command starts where this one ends
 	calls    *calls
 	skills   []string
 }
@@ -109,7 +110,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
 		strict: d.strict, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv,
-		session: &sessionRun{id: id, call: name, calls: store, skills: run.Skills},
+		session: &sessionRun{id: id, call: name, place: passed.Place, calls: store, skills: run.Skills},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
 	if run.Skill != "" {
@@ -138,21 +139,21 @@ func shellText(argv []string) string {
 // directory that it ends in.
 const lastDirectory = ".skillrun-directory"
 
-// noting has the shell leave its last directory. What it leaves is checked:
-// anything in the run can write there.
+// noting has the shell leave its last directory, unless the command itself ends
+// the shell. (A trap would see that too, and have the shell wait for what it has
+// started when it is told to end.) What it leaves is checked: anything in the
+// run can write there.
 func noting(argv []string) []string {
 	if len(argv) != 3 || argv[1] != "-c" || filepath.Base(argv[0]) != "bash" {
 		return argv
 	}
-	return []string{argv[0], argv[1], `trap "pwd -P >|'$HOME/` + lastDirectory + `'" EXIT 2>/dev/null; ` + argv[2]}
+	return []string{argv[0], argv[1], `skillrun_home=$HOME; eval -- ` + hook.Quote(argv[2]) +
+		`; skillrun_code=$?; { pwd -P >|"$skillrun_home/` + lastDirectory + `"; } 2>/dev/null || :; exit "$skillrun_code"`}
 }
 
 // leave tells the shell outside where the run's shell ended, if that is in the
 // workspace.
 func (r *sessionRun) leave(j *job, home string) {
-	if r.call == "" {
-		return
-	}
 	dir := readNote(home)
 	resolved, err := filepath.EvalSymlinks(dir)
 	if dir == "" || err != nil || resolved != dir || dir != j.workspace && !strings.HasPrefix(dir, strings.TrimSuffix(j.workspace, "/")+"/") {

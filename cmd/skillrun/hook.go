@@ -187,7 +187,7 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 			return hook.Answer{}, err
 		}
 		door := hook.Door{Program: program, Session: e.Session, Call: id, Tell: !agent.Explains || e.Call == ""}
-		if agent.KeepsDirectory {
+		if passed.Place = agent.KeepsDirectory; passed.Place {
 			door.Directory = store.path(e.Session, id)
 		}
 		passed.Command, answer.Command = commandDigest(command), door.Command(command)

@@ -321,7 +321,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 // argv is the command as it is run: in an agent's session a shell leaves where
 // it ended.
 func (r *recorder) argv() []string {
-	if r.tells {
+	if s := r.job.session; s != nil && s.place {
 		return noting(r.job.argv)
 	}
 	return r.job.argv
@@ -329,8 +329,8 @@ func (r *recorder) argv() []string {
 
 // left looks at what a run in an agent's session has left.
 func (r *recorder) left(home string) {
-	if r.tells {
-		r.job.session.leave(r.job, home)
+	if s := r.job.session; s != nil && s.place {
+		s.leave(r.job, home)
 	}
 }
 

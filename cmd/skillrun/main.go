@@ -52,8 +52,8 @@ func realMain(args []string) int {
 func arrange(args []string) (before, command []string, dashes bool) {
 	switch {
 	case filepath.Base(args[0]) == shellName:
-		before, command = shellArguments(args[1:])
-		return before, command, true
+		// Nobody who is given a path only says flags: these are a command's.
+		return []string{"shell"}, shellWords(args[1:]), true
 	case len(args) > 1 && args[1] == "shell" && !(len(args) > 2 && isHelp(args[2])):
 		before, command = shellArguments(args[2:])
 		return before, command, true

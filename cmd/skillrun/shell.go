@@ -37,8 +37,7 @@ func shellCommand(in *invocation) *cli.Command {
 }
 
 // shellArguments are the arguments of "skillrun shell": flags of ours, then what
-// is bash's. A single word that is neither an option nor a file is the text of a
-// command.
+// is bash's.
 func shellArguments(args []string) (before, command []string) {
 	before = []string{"shell"}
 	flags := append(policyFlags(), runFlags()...)
@@ -57,12 +56,18 @@ func shellArguments(args []string) (before, command []string) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
+	return before, shellWords(args)
+}
+
+// shellWords are bash with its arguments. A single word that is neither an
+// option nor a file is the text of a command.
+func shellWords(args []string) []string {
 	if len(args) == 1 && !strings.HasPrefix(args[0], "-") {
 		if info, err := os.Stat(args[0]); err != nil || !info.Mode().IsRegular() {
 			args = []string{"-c", args[0]}
 		}
 	}
-	return before, append([]string{"bash"}, args...)
+	return append([]string{"bash"}, args...)
 }
 
 // takesValue says whether a flag is followed by a value.

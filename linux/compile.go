@@ -191,7 +191,7 @@ func (c *compiler) findPoints() {
 			c.points = append(c.points, point{p, a})
 		}
 	}
-	patterns := map[string][]*profiles.Denial{}
+	patterns := map[string][]profiles.Denial{}
 	for i := range c.p.Denials {
 		d := &c.p.Denials[i]
 		if !carvable(d) {
@@ -201,7 +201,7 @@ func (c *compiler) findPoints() {
 		if d.Match == "" {
 			add(d.Path, d.Access)
 		} else {
-			patterns[d.Path] = append(patterns[d.Path], d)
+			patterns[d.Path] = append(patterns[d.Path], *d)
 		}
 		for _, e := range d.Except {
 			if strings.HasPrefix(e, "/") {
@@ -213,13 +213,13 @@ func (c *compiler) findPoints() {
 		add(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
 	}
 	for root, denials := range patterns {
-		c.walk(root, denials)
+		c.walk(root, profiles.NewSieve(denials))
 	}
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
 
 // walk finds the names below root that a pattern covers.
-func (c *compiler) walk(root string, denials []*profiles.Denial) {
+func (c *compiler) walk(root string, denials *profiles.Sieve) {
 	entries, err := fs.ReadDir(c.facts.FS, fsName(root))
 	if err != nil {
 		return // absent or unreadable: unreadable for the command, too
@@ -227,14 +227,14 @@ func (c *compiler) walk(root string, denials []*profiles.Denial) {
 	for _, e := range entries {
 		p := path.Join(root, e.Name())
 		var a profiles.Access
-		for _, d := range denials {
+		for _, d := range denials.Touching(p) {
 			if d.Covers(p) {
 				a |= d.Access
 			}
 		}
 		if a != 0 {
 			if info, ok := c.lstat(p); ok {
-				c.noteLinks(p, info, denials...)
+				c.noteLinks(p, info, denials.Touching(p)...)
 			}
 			c.points = append(c.points, point{p, a})
 		}

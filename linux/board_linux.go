@@ -19,6 +19,7 @@ type board struct {
 	began    uint32 // set by the guardian: command and pidfd are valid
 	command  int32  // pid of the command, as the guardian sees it
 	pidfd    int32  // its pidfd, in the launcher's table
+	guardian uint32 // pid of the second guardian, where there are two
 
 	failed uint32 // 1: the guardian's script failed, 2: the command's
 	step   uint32 // which step

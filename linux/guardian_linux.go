@@ -15,12 +15,18 @@ import (
 // reached from inside; being undumpable it shows nothing of the launcher's
 // environment, which its memory still holds.
 //
+// Where it is no pid 1, whose death ends everything, it is two processes. The
+// first starts the second, which does all of the above, and waits: whichever of
+// them and the launcher is killed, another is there to end the tree, and all
+// three would have to be killed within a few milliseconds.
+//
 // It runs under the rules at the top of fork_linux.go.
 
 // guard is everything that the guardian needs, prepared before the fork.
 type guard struct {
 	board   *board
 	pidfd   int32 // the launcher's pidfd
+	first   int32 // pid of the first of two guardians
 	outside bool  // the guardian is in the launcher's pid namespace
 
 	setup     *step // run by the guardian
@@ -100,6 +106,7 @@ func (g *guard) watch() {
 		if g.orphaned() {
 			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 		}
+		g.double()
 	}
 	if g.hasWall {
 		sys(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&g.end)), 0)
@@ -130,12 +137,69 @@ func (g *guard) watch() {
 	g.wait(int32(pid))
 }
 
-// orphaned says whether the launcher is gone: a pidfd polls readable when its
-// process has ended.
+// double starts the second guardian, in which alone it returns.
+//
+//go:nosplit
+//go:norace
+func (g *guard) double() {
+	first, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
+	g.first = int32(first)
+	second, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|sigChld, 0, 0)
+	if e != 0 {
+		g.fail(failedGuardian, 0, e)
+	}
+	if second != 0 {
+		g.stand(int32(second))
+	}
+	sys(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigTerm, 0)
+	sys(syscall.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0)
+	if g.orphaned() {
+		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	second, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
+	g.board.guardian = uint32(second)
+}
+
+// stand is the first guardian's life from then on: it tells the second of the
+// launcher's end, and ends what the second leaves behind.
+//
+//go:nosplit
+//go:norace
+func (g *guard) stand(second int32) {
+	set := uint64(1)<<(sigChld-1) | uint64(1)<<(sigTerm-1)
+	for {
+		pid, e := sys4(syscall.SYS_WAIT4, uintptr(second), 0, wnohang|wall, 0)
+		if e == 0 && int32(pid) == second || e == syscall.ECHILD {
+			break
+		}
+		sig, _ := sys4(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&g.info)), 0, signalSize)
+		if sig == sigTerm && g.orphaned() {
+			// The second ends the tree, as long as it lives: were it killed
+			// here, nobody would be left if this one were killed, too.
+			sys(syscall.SYS_KILL, uintptr(second), sigTerm, 0)
+		}
+	}
+	if load(&g.board.done) == 0 {
+		g.sweep(second)
+	}
+	for {
+		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+}
+
+// orphaned says whether the launcher is gone, or the first of two guardians: a
+// pidfd polls readable when its process has ended.
 //
 //go:nosplit
 //go:norace
 func (g *guard) orphaned() bool {
+	if g.first != 0 {
+		self, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
+		parent, _ := sys(syscall.SYS_GETPPID, 0, 0, 0)
+		if int32(self) != g.first && int32(parent) != g.first {
+			return true
+		}
+	}
 	g.poll = unix.PollFd{Fd: g.pidfd, Events: unix.POLLIN}
 	g.left = syscall.Timespec{}
 	n, _ := sys4(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&g.poll)), 1, uintptr(unsafe.Pointer(&g.left)), 0)

@@ -177,6 +177,15 @@ func (p *Process) hold(flags uintptr, forked chan<- error) {
 	}
 	if load(&p.board.done) == 0 {
 		p.err = fmt.Errorf("the run's guardian was killed (%v)", describe(status))
+		if second := int(load(&p.board.guardian)); second != 0 {
+			// It ends the tree, unless it was killed too; were it ended here,
+			// nobody would be left if this process were killed as well.
+			for {
+				if _, err := syscall.Wait4(second, nil, wall, nil); !errors.Is(err, syscall.EINTR) {
+					break
+				}
+			}
+		}
 		endOrphans()
 		wake(&p.board.prepared)
 		wake(&p.board.ready)
@@ -285,7 +294,15 @@ func (p *Process) Supervision() (Supervision, bool) {
 	if len(p.layers) > 0 {
 		ruleset = p.layers[0]
 	}
-	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.guardian}, true
+	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.reaper()}, true
+}
+
+// reaper is the process to which the run's orphans go.
+func (p *Process) reaper() int {
+	if g := load(&p.board.guardian); g != 0 {
+		return int(g)
+	}
+	return p.guardian
 }
 
 func (p *Process) startError() error {

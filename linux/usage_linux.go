@@ -31,10 +31,10 @@ const tick = 10 * time.Millisecond
 func (p *Process) Usage() Usage {
 	var u Usage
 	w := usageWalk{seen: map[int]bool{}, page: int64(os.Getpagesize())}
-	if s, ok := w.stat(p.guardian); ok {
+	if s, ok := w.stat(p.reaper()); ok {
 		u.CPU = s.ended
 	}
-	list := w.children(nil, p.guardian, 1)
+	list := w.children(nil, p.reaper(), 1)
 	for len(list) > 0 {
 		pid := list[len(list)-1]
 		list = list[:len(list)-1]

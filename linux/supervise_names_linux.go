@@ -19,6 +19,10 @@ const createFlags = unix.O_CREAT | unix.O_EXCL
 // serveOpen serves open, openat and creat.
 func serveOpen(r *request) {
 	r.flags = int(r.arg(r.call.flags)) | int(r.call.preset)
+	if r.flags&unix.O_PATH == 0 && r.flags&(unix.O_CREAT|unix.O_DIRECTORY) == unix.O_CREAT|unix.O_DIRECTORY {
+		r.fail(unix.EINVAL)
+		return
+	}
 	p, e := r.readString(r.args[r.call.path], unix.PathMax)
 	if e == 0 && r.flags&unix.O_CREAT != 0 && r.flags&unix.O_PATH == 0 && strings.HasSuffix(p, "/") {
 		e = unix.EISDIR // no link is followed for it
@@ -58,10 +62,6 @@ func (r *request) open() {
 		return
 	}
 	if o.place.name != "" && r.flags&createFlags == createFlags {
-		if r.flags&unix.O_DIRECTORY != 0 {
-			r.fail(unix.EINVAL)
-			return
-		}
 		r.openNew(how)
 		return
 	}
@@ -71,8 +71,6 @@ func (r *request) open() {
 			r.fail(unix.ENOENT)
 		case o.slash: // in a link's target
 			r.fail(unix.EISDIR)
-		case r.flags&unix.O_DIRECTORY != 0:
-			r.fail(unix.EINVAL)
 		default:
 			r.openNew(how)
 		}
@@ -296,7 +294,7 @@ func (r *request) openAppeared(how int) unix.Errno {
 func (r *request) openTemporary(how int) {
 	o := &r.a
 	switch {
-	case o.fd < 0:
+	case o.kind == absent:
 		r.fail(unix.ENOENT)
 		return
 	case o.kind != directory:
@@ -388,7 +386,7 @@ func serveMknod(r *request) {
 	mode := uint32(r.arg(r.call.mode))
 	switch mode & unix.S_IFMT {
 	case 0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK:
-	case unix.S_IFCHR, unix.S_IFBLK:
+	case unix.S_IFCHR, unix.S_IFBLK, unix.S_IFDIR:
 		r.fail(unix.EPERM)
 		return
 	default:
@@ -504,7 +502,19 @@ func serveRename(r *request) {
 		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, neverFollow, unix.EBUSY) || !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow, unix.EBUSY) {
+	e := r.path(&r.a, r.call.dir, r.call.path, neverFollow)
+	if e == 0 {
+		e = r.path(&r.b, r.call.dir2, r.call.path2, neverFollow)
+	}
+	switch {
+	case e != 0:
+	case r.a.parent < 0, r.b.parent < 0 && r.flags&unix.RENAME_NOREPLACE == 0:
+		e = unix.EBUSY
+	case r.b.parent < 0:
+		e = unix.EEXIST
+	}
+	if e != 0 {
+		r.fail(e)
 		return
 	}
 	a, b := &r.a, &r.b
@@ -610,6 +620,10 @@ func serveLink(r *request) {
 	}
 	if r.a.fd < 0 {
 		r.fail(unix.ENOENT)
+		return
+	}
+	if r.a.slash && r.a.kind != directory {
+		r.fail(unix.ENOTDIR)
 		return
 	}
 	if !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow, unix.EEXIST) {

@@ -463,6 +463,9 @@ func addRule(ruleset int, r LandRule) error {
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
+	if errors.Is(err, unix.ENOSYS) {
+		fd, err = openUnlinked(r.Path) // inside another run, whose filter has no openat2
+	}
 	if errors.Is(err, unix.ENOENT) {
 		return nil // gone since the plan was made: nothing to grant
 	}
@@ -472,6 +475,24 @@ func addRule(ruleset int, r LandRule) error {
 	defer unix.Close(fd)
 	attr := ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: r.Access}
 	return ll.LandlockAddPathBeneathRule(ruleset, &attr, 0)
+}
+
+// openUnlinked does what RESOLVE_NO_SYMLINKS does: what was opened must have
+// the path that was asked for.
+func openUnlinked(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	is, err := os.Readlink(fdPath(fd))
+	if err == nil && is != path {
+		err = unix.ELOOP
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // lateRules adds the rules whose files exist only after the mounts. The

@@ -28,7 +28,7 @@ type Room struct {
 }
 
 // MakeRoom begins to make the own directory of a run.
-func MakeRoom() *Room { return makeRoom(tempRoots[:]) }
+func MakeRoom() *Room { return makeRoom(append(tempRoots[:], outerTemp()...)) }
 
 func makeRoom(roots []string) *Room {
 	r := &Room{made: make(chan struct{})}
@@ -69,6 +69,20 @@ func (o *own) masked() string { return filepath.Join(o.dir, "masked") }
 // tempRoots are tried in order. The environment is not asked: a project can
 // set TMPDIR.
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
+
+// outerTemp gives TMPDIR if it is that of a run, inside which this one then is:
+// the last resort, where the shared directories are stood in for. Elsewhere a
+// project could name the TMPDIR of a run that is to plant something there.
+func outerTemp() []string {
+	dir := filepath.Clean(os.Getenv("TMPDIR"))
+	run := filepath.Dir(dir)
+	for _, root := range tempRoots {
+		if o := (&own{dir: run}); filepath.Dir(run) == ownParents(root) && dir == o.temp() && ownParent(filepath.Dir(run)) == nil {
+			return []string{dir}
+		}
+	}
+	return nil
+}
 
 // newOwnBelow makes a run's own directory below a directory of the user's in one of
 // the roots, short enough for unix socket names in it. What is to be in it

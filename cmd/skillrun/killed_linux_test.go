@@ -23,7 +23,7 @@ import (
 const killedScript = `
 setsid sh -c 'while :; do echo daemon >> "$1/canary"; mkdir d; rmdir d; done' NAME "$1" 2>/dev/null &
 setsid sh -c 'exec </dev/null >/dev/null 2>&1; while :; do sleep 1; done' NAME &
-(sleep 1000 & setsid sleep 1000 &)
+(sh -c 'while :; do sleep 1; done' NAME & setsid sh -c 'while :; do sleep 1; done' NAME &)
 echo up
 while :; do echo command >> "$1/canary"; echo > f; mv f g; rm g; done 2>/dev/null`
 

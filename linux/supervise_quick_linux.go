@@ -316,12 +316,14 @@ func (p *performers) collect() {
 		if r == nil {
 			continue
 		}
+		// In this order: the outcome of what is done stays.
+		done := atomic.LoadUint32(&q.done) == q.job
 		outcome := atomic.LoadUint32(&q.outcome)
 		if outcome == outcomeDone && q.book != nil {
 			q.book(r, q)
 			q.book = nil
 		}
-		if atomic.LoadUint32(&q.done) != q.job {
+		if !done {
 			continue
 		}
 		q.request = nil

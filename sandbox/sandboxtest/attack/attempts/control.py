@@ -90,7 +90,7 @@ put("/proc/self/cwd/.git/hooks/post-commit")
 put("post-commit", dir_fd=os.open(".git/hooks", os.O_PATH))
 #: through chdir
 os.chdir(".git/hooks"); put("post-commit")
-#: racing threads, one renames what the other writes to
+#: racing threads, one renames what the other writes to control=may
 os.mkdir("r"); os.symlink(W + "/.git/hooks", "s")
 def flip():
     for _ in range(2000):

@@ -6,7 +6,7 @@ reaches("io_uring_register", -1, 0, 0, 0)
 reaches("bpf", 5, buffer(bytes(128)), 128)
 #: bpf map needs=admin
 call("bpf", 0, buffer(struct.pack("IIIII", 2, 4, 4, 1, 0) + bytes(100)), 120); got("a map")
-#: perf needs=nofilter
+#: perf needs=nofilter,root
 reaches("perf_event_open", buffer(struct.pack("IIQ", 1, 112, 0) + bytes(96)), 0, -1, -1, 0)
 #: userfaultfd needs=nofilter
 call("userfaultfd", 1); got("userfaultfd")

@@ -58,7 +58,7 @@ resource.prlimit(VICTIM, resource.RLIMIT_NOFILE, (16, 16))
 resource.prlimit(VICTIM, resource.RLIMIT_NOFILE); got("its limits")
 #: choice by the memory killer
 with open("/proc/%d/oom_score_adj" % VICTIM, "w") as f: f.write("1000")
-#: memory advice needs=nofilter
+#: memory advice needs=nofilter,root
 call("process_madvise", call("pidfd_open", VICTIM, 0), buffer(struct.pack("QQ", VICTIM_AT & ~4095, 4096)), 1, 20, 0); got("advice")
 #: pages moved
 call("migrate_pages", VICTIM, 8, buffer(bytes(8)), buffer(b"\1" + bytes(7))); got("pages")

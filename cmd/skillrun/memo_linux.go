@@ -188,19 +188,25 @@ func (m *memo) remember(state string) error {
 	if err := forgetOldest(dir); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new")
+	body := pack(nil, reflect.ValueOf(m).Elem())
+	sum := checksum(body)
+	// Without a name until it is whole, so that a launch that is killed leaves
+	// nothing.
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}
-	body := pack(nil, reflect.ValueOf(m).Elem())
-	sum := checksum(body)
-	_, err = f.Write(append(body, sum[:]...))
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	if _, err := f.Write(append(body, sum[:]...)); err != nil {
+		return err
 	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another launch was as quick
 	}
 	return err
 }

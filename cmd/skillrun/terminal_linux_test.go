@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -182,6 +183,7 @@ func eachWay(t *testing.T, command []string, f func(t *testing.T, cmd *exec.Cmd)
 }
 
 func TestTerminal(t *testing.T) {
+	catchIgnored(t)
 	const idle = "while :; do sleep 0.05; done"
 	for _, c := range []struct {
 		name, script string
@@ -253,6 +255,7 @@ func TestTerminal(t *testing.T) {
 
 // A shell with job control stops and continues what skillrun runs.
 func TestJobControl(t *testing.T) {
+	catchIgnored(t)
 	sandboxtest.Require(t, "landlock", "seccomp")
 	session := func(launch string) string {
 		t.Logf("launched by %q", launch)
@@ -317,8 +320,22 @@ func TestJobControl(t *testing.T) {
 	}
 }
 
+// catchIgnored has the programs that a test starts begin with the default
+// actions, also where the test was started by nohup(1): execve(2) keeps what is
+// ignored, and resets what is caught.
+func catchIgnored(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(caught, s)
+		}
+	}
+	t.Cleanup(func() { signal.Stop(caught) })
+}
+
 // How a command ends is how skillrun ends, without a terminal, too.
 func TestEnding(t *testing.T) {
+	catchIgnored(t)
 	for _, c := range []struct{ name, script, want string }{
 		{"exit", "echo out; echo err >&2; exit 42", "exit 42"},
 		{"hup", "kill -HUP $$", "signal 1, core false"},

@@ -129,8 +129,11 @@ func (g *guard) watch() {
 	}
 	if g.outside {
 		// Who ends the process group of the run from outside, as agents do when
-		// they have waited enough, must leave who ends the rest.
-		sys(syscall.SYS_SETPGID, 0, 0, 0)
+		// they have waited enough, must leave who ends the rest. A group of its
+		// own in this session is not enough: killed, the guardian would orphan
+		// the run's group, and where somebody is stopped in it the kernel sends
+		// that whole group a SIGHUP, those who launched us included.
+		sys(syscall.SYS_SETSID, 0, 0, 0)
 	}
 	b.command = int32(pid)
 	b.began = 1

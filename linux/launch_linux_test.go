@@ -1,14 +1,19 @@
 package linux_test
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
 	"skillrun/profiles"
@@ -105,6 +110,58 @@ func TestStart(t *testing.T) {
 			t.Errorf("the secret was changed: %q", b)
 		}
 	})
+}
+
+// Without a PID namespace the guardian has a session of its own: no signal to
+// the process group of the run is for it, and its end orphans no group.
+func TestGuardianApart(t *testing.T) {
+	f := linux.Probe()
+	f.Namespaces = false
+	dir := tempDir(t)
+	in, hold, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, say, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := linux.Start(linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/")}), &linux.Command{
+		Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $PPID; read x"}, Dir: dir, Stdio: [3]int{int(in.Fd()), int(say.Fd()), -1},
+	})
+	if err == nil {
+		err = p.Begin()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	say.Close()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	guardian, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := own
+	for try := 0; err == nil && session == own && try < 1000; try++ { // it may come to that after the command
+		time.Sleep(10 * time.Millisecond)
+		session, err = unix.Getsid(guardian)
+	}
+	if err != nil || session == own {
+		t.Errorf("the guardian, %d, is in session %d (%v), and this process in %d", guardian, session, err, own)
+	}
+	hold.Close()
+	if _, err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+	in.Close()
+	out.Close()
 }
 
 // Limits only lower: one that is above the caller's own is no error, with and

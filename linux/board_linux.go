@@ -16,8 +16,7 @@ type board struct {
 	root     int32  // the run's root directory, likewise
 	prepared uint32 // set when the guardian waits for begun, or has failed
 	begun    uint32 // set by the launcher: the command may start
-	began    uint32 // set by the guardian: command and pidfd are valid
-	command  int32  // pid of the command, as the guardian sees it
+	began    uint32 // set by the command, first of all: pidfd is valid
 	pidfd    int32  // its pidfd, in the launcher's table
 	guardian uint32 // pid of the second guardian, where there are two
 

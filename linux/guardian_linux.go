@@ -135,8 +135,6 @@ func (g *guard) watch() {
 		// that whole group a SIGHUP, those who launched us included.
 		sys(syscall.SYS_SETSID, 0, 0, 0)
 	}
-	b.command = int32(pid)
-	b.began = 1
 	g.wait(int32(pid))
 }
 
@@ -234,6 +232,9 @@ func (g *guard) resetSignals() {
 //go:nosplit
 //go:norace
 func (g *guard) command() {
+	// The kernel stored the descriptor of this process before it let it run. No
+	// signal is lost from here on.
+	g.board.began = 1
 	i, e := play(g.enter, g.enterLen, g.board)
 	if i == g.enterLen {
 		wake(&g.board.ready)

@@ -39,9 +39,13 @@ func TestStorm(t *testing.T) {
 	if err := exec.Command(script[0], script[1:]...).Run(); err != nil {
 		t.Fatal(err)
 	}
-	survivors := withArgument(t, marker)
-	if len(survivors) == 0 {
-		t.Fatal("the daemon is no daemon without skillrun either")
+	// A program that is just being executed has no arguments to show.
+	var survivors []string
+	for deadline := time.Now().Add(time.Minute); len(survivors) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the daemon is no daemon without skillrun either")
+		}
+		survivors = withArgument(t, marker)
 	}
 	for _, s := range survivors {
 		pid, err := strconv.Atoi(s[:strings.IndexByte(s, ' ')])

@@ -46,7 +46,11 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 		s.ask(ctx, &a, &v, needs)
 	}
 	if v.Effect != policy.Deny {
-		if c, err := s.callOf(id, &v, needs, look.certain); err != nil {
+		c, err := s.callOf(id, &v, needs, look.certain)
+		if err == nil {
+			err = s.keep(&c)
+		}
+		if err != nil {
 			v = Verdict{Reason: err.Error(), Skills: v.Skills, Notes: v.Notes, Needs: v.Needs}
 		} else {
 			v.Call = id

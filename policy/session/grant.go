@@ -56,8 +56,8 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (c
 		same := func(o asked) bool {
 			return o.Capability == one.Capability && o.Single == one.Single && o.Key == one.Key && bytes.Equal(o.Grant, one.Grant)
 		}
-		if !slices.ContainsFunc(c.Asked, same) {
-			c.Asked = append(c.Asked, one)
+		if !slices.ContainsFunc(c.asked, same) {
+			c.asked = append(c.asked, one)
 			size += len(one.Grant) + len(one.Key)
 		}
 	}
@@ -161,6 +161,7 @@ func (s *Session) Answer(id string, choice Choice) error {
 		return fmt.Errorf("session %q: call %q does not wait for an answer", s.state.ID, id)
 	}
 	if choice == No {
+		s.forget(c)
 		s.more.Calls = slices.Delete(s.more.Calls, i, i+1)
 		if _, err := s.log.Append(&audit.Grant{Action: "deny", For: Once.String(), Session: s.state.ID, Run: id, By: "host"}); err != nil {
 			return err
@@ -169,6 +170,9 @@ func (s *Session) Answer(id string, choice Choice) error {
 	}
 	if choice > c.Most {
 		return fmt.Errorf("session %q: the answer %q was not offered", s.state.ID, choice)
+	}
+	if err := s.recall(c); err != nil {
+		return err
 	}
 	if err := s.grant(c, choice, "host"); err != nil {
 		return err
@@ -181,7 +185,7 @@ func (s *Session) Answer(id string, choice Choice) error {
 func (s *Session) grant(c *call, choice Choice, by string) error {
 	record := &audit.Grant{Action: "grant", For: choice.String(), Session: s.state.ID, Run: c.ID, By: by}
 	var grants []policy.Entry
-	for _, a := range c.Asked {
+	for _, a := range c.asked {
 		record.Capabilities = append(record.Capabilities, audit.Capability{Name: a.Capability, Effect: "allow", Source: a.Skill})
 		if choice == Once {
 			continue
@@ -231,7 +235,7 @@ func (s *Session) approve(c *call) error {
 	for i := range s.more.Skills {
 		k := &s.more.Skills[i]
 		var keys []string
-		for _, a := range c.Asked {
+		for _, a := range c.asked {
 			if a.Skill == k.Name && a.Key != "" {
 				keys = append(keys, a.Key)
 			}

@@ -47,6 +47,9 @@ func (s *Session) Run(id string, parents ...string) (*Run, error) {
 			s.state.Loaded = append(s.state.Loaded, k.Name)
 		}
 	}
+	if err := s.recall(c); err != nil {
+		return nil, err
+	}
 	run, err := s.compose(c, parents)
 	if err != nil {
 		return nil, err
@@ -148,7 +151,7 @@ func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []p
 	for _, g := range st.Granted {
 		add(g, false)
 	}
-	for _, a := range c.Asked {
+	for _, a := range c.asked {
 		one, err := decodeGrants(a.Grant)
 		if err != nil {
 			return nil, nil, err

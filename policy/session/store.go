@@ -27,7 +27,6 @@ const (
 	maxID       = 256     // bytes
 	maxCalls    = 64      // kept for Run and Answer, the newest
 	maxAsked    = 1 << 16 // bytes of what one call asks for
-	maxAllAsked = 1 << 18 // bytes of what the calls that are kept ask for
 	maxUses     = 4096    // times kept for one capability
 	minUses     = 128     // times kept, whatever the limit
 	maxSkills   = 64
@@ -91,26 +90,17 @@ type loaded struct {
 	At      time.Time `json:"at"`
 }
 
-// call is an action that was not denied.
+// call is an action that was not denied. What it asks for is in a file of its
+// own (asked.go).
 type call struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`
 	Skills []string  `json:"skills,omitempty"`
 	Acts   bool      `json:"acts,omitempty"` // Skills were found by what the command runs
-	Asked  []asked   `json:"asked,omitempty"`
+	Asks   bool      `json:"asks,omitempty"` // there is such a file
 	Most   Choice    `json:"most,omitempty"` // the most lasting answer that can be given
 	Done   bool      `json:"done,omitempty"` // Run has given it out
-}
-
-// asked is a need that waits for a yes.
-type asked struct {
-	Capability string `json:"capability"`
-	// Grant is what a yes comes to, a list of one entry; absent if nothing can
-	// be held to it. Single says that it counts for this call only.
-	Grant  json.RawMessage `json:"grant,omitempty"`
-	Single bool            `json:"single,omitempty"`
-	Key    string          `json:"key,omitempty"`   // of the entry that asked
-	Skill  string          `json:"skill,omitempty"` // whose entry it is
+	asked  []asked
 }
 
 // Start opens the session with an ID, and makes it if there is none: its pool
@@ -124,7 +114,9 @@ func Start(ctx context.Context, set Settings, id string) (*Session, error) {
 	err = s.load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.seed(id); err == nil {
-			err = s.save()
+			if err = s.save(); err == nil {
+				s.sweep()
+			}
 		}
 	}
 	if err != nil {
@@ -164,18 +156,31 @@ func WorkspaceOf(dir, id string) (string, error) {
 	if err != nil {
 		return fail(err)
 	}
-	s := &Session{dir: d, file: base(id) + ".json"}
 	defer d.Close()
-	if err := s.load(id); err != nil {
-		return "", err
+	data, err := private.ReadFile(d, base(id)+".json", maxDocument)
+	if err != nil {
+		return fail(err)
 	}
-	return s.state.Workspace, nil
+	var doc struct {
+		ID        string `json:"session_id"`
+		Workspace string `json:"workspace_root"`
+	}
+	// Open reads all of it, under the lock.
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return fail(fmt.Errorf("is damaged: %w", err))
+	}
+	if doc.ID != id {
+		return fail(fmt.Errorf("is damaged: is that of %q", clip(doc.ID, 64)))
+	}
+	return doc.Workspace, nil
 }
+
+const idLength = 32
 
 // base is the name of a session's files without suffix. It fits any ID.
 func base(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:idLength/2])
 }
 
 // lock takes the session for this process. The lock is the kernel's and ends
@@ -206,11 +211,7 @@ func lock(ctx context.Context, set Settings, id string, create bool) (*Session, 
 	if create {
 		flags |= unix.O_CREAT
 	}
-	s.lock, _, err = private.OpenFile(dir, base(id)+".lock", flags)
-	if err == nil {
-		err = wait(ctx, s.lock)
-	}
-	if err == nil {
+	if err = s.take(ctx, base(id)+".lock", flags); err == nil {
 		s.log, err = audit.Open(set.Dir, audit.Options{Now: set.Now})
 	}
 	if err != nil {
@@ -218,6 +219,28 @@ func lock(ctx context.Context, set Settings, id string, create bool) (*Session, 
 		return fail(err)
 	}
 	return s, nil
+}
+
+// take takes the lock. One that was swept meanwhile holds nothing.
+func (s *Session) take(ctx context.Context, name string, flags int) error {
+	for {
+		f, _, err := private.OpenFile(s.dir, name, flags)
+		if err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		if err = wait(ctx, f); err == nil {
+			err = unix.Fstat(int(f.Fd()), &st)
+		}
+		if err == nil && st.Nlink > 0 {
+			s.lock = f
+			return nil
+		}
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // wait takes the lock, or gives up when ctx is done or the patience at an end.
@@ -317,7 +340,8 @@ func (s *Session) seed(id string) error {
 // save replaces the document. It is not forced to the disk: a session does not
 // outlive the power.
 func (s *Session) save() error {
-	s.more.Calls = newest(s.more.Calls)
+	old := s.more.Calls[:max(0, len(s.more.Calls)-maxCalls)]
+	s.more.Calls = last(s.more.Calls, maxCalls) // answers to the others come too late
 	data, err := s.state.JSON(&s.more)
 	if err == nil && len(data) > maxDocument {
 		err = fmt.Errorf("its document has %d bytes, more than %d", len(data), maxDocument)
@@ -327,6 +351,9 @@ func (s *Session) save() error {
 	}
 	if err != nil {
 		return fmt.Errorf("session %q: cannot save: %w", s.state.ID, err)
+	}
+	for i := range old {
+		s.forget(&old[i])
 	}
 	return nil
 }
@@ -339,22 +366,6 @@ func last[T any](list []T, n int) []T {
 		return list[len(list)-n:]
 	}
 	return list
-}
-
-// newest drops the oldest calls where they are more than are kept, or ask for
-// more. Their answers come too late then.
-func newest(calls []call) []call {
-	calls = last(calls, maxCalls)
-	size := 0
-	for i := len(calls) - 1; i >= 0; i-- {
-		for _, a := range calls[i].Asked {
-			size += len(a.Grant) + len(a.Key)
-		}
-		if size > maxAllAsked {
-			return calls[i+1:]
-		}
-	}
-	return calls
 }
 
 // clip shortens a text for messages.

@@ -1,10 +1,10 @@
 #: memory of one process flags=--memory=256MiB
-b = bytearray(400 << 20); got("400 MiB")
+b = bytearray(400 << 20); time.sleep(3); got("400 MiB") # for a moment it may be had
 #: memory by mapping flags=--memory=256MiB
-m = mmap.mmap(-1, 400 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m[::4096] = b"x" * len(m[::4096]); got("400 MiB")
+m = mmap.mmap(-1, 400 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m[::4096] = b"x" * len(m[::4096]); time.sleep(3); got("400 MiB")
 #: memory of many processes flags=--memory=256MiB
 def hold():
-    b = bytearray(100 << 20); b[::4096] = b"x" * len(b[::4096]); w.send(b"x"); time.sleep(5)
+    b = bytearray(100 << 20); b[::4096] = b"x" * len(b[::4096]); w.send(b"x"); time.sleep(20)
 r, w = socket.socketpair(); kids = []
 for _ in range(5):
     pid = os.fork()
@@ -15,6 +15,7 @@ for _ in range(5):
 r.settimeout(4); n = 0
 try:
     while n < 5: n += len(r.recv(5))
+    time.sleep(3)
 except OSError: pass
 for k in kids:
     try: os.kill(k, 9)

@@ -442,8 +442,11 @@ func (c *compiler) filter() {
 		if c.f.Landlock < 6 {
 			f |= NotifyKill
 		}
-		if c.leads {
+		switch {
+		case c.leads:
 			f |= NotifyInternet
+		case c.plan.Namespaces&NSNet != 0:
+			f |= OwnNetwork
 		}
 	default:
 		f |= NoUnix

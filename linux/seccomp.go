@@ -34,9 +34,10 @@ const (
 	// NotifyKill notifies calls that send signals, and refuses to redirect
 	// SIGIO (F_SETOWN and its kin), which sends them too.
 	NotifyKill
-	// Observe notifies every open, openat2 too, and connect, for a supervisor
-	// that only looks and continues.
-	Observe
+	// OwnNetwork lets pass, against NotifySockets, what makes internet and
+	// netlink sockets: in a network namespace of the run's own nothing is
+	// decided there.
+	OwnNetwork
 	// NotifyInternet notifies, beside what NotifySockets does, the calls in
 	// which an internet socket meets an address: listen, getpeername, sendmsg,
 	// sendmmsg, recvmsg, recvmmsg, recvfrom with an address, and options of
@@ -45,7 +46,7 @@ const (
 
 	// ArgumentFeatures are held by refusals, NotifyFeatures by a supervisor.
 	ArgumentFeatures = NoInternet | NoUnix | NoFork
-	NotifyFeatures   = NotifyNames | NotifyMetadata | NotifySockets | NotifyOpens | NotifyKill | Observe | NotifyInternet
+	NotifyFeatures   = NotifyNames | NotifyMetadata | NotifySockets | NotifyOpens | NotifyKill | OwnNetwork | NotifyInternet
 	AllFeatures      = ArgumentFeatures | NotifyFeatures
 )
 

@@ -155,7 +155,7 @@ var featureProbes = []struct {
 	{linux.NotifyOpens, probe{"openat to read", unix.SYS_OPENAT, [6]uintptr{here, page}, unix.ENOSYS, false}},
 	{linux.NotifyKill, probe{"kill", unix.SYS_KILL, [6]uintptr{0x7ffffff0, 0}, unix.ENOSYS, false}},
 	{linux.NotifyKill, probe{"fcntl F_SETOWN", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETOWN, 1}, unix.EPERM, false}},
-	{linux.Observe, probe{"connect", unix.SYS_CONNECT, [6]uintptr{bad}, unix.ENOSYS, false}},
+	{linux.NotifySockets | linux.OwnNetwork, probe{"connect", unix.SYS_CONNECT, [6]uintptr{bad}, unix.ENOSYS, false}},
 }
 
 func (p *probe) try() syscall.Errno {

@@ -379,12 +379,6 @@ var featured = []struct {
 		{"ioctl FIOSETOWN", 16, 29, [6]uint64{3, 0x8901}, "EPERM"},
 		{"ioctl SIOCSPGRP", 16, 29, [6]uint64{3, high | 0x8902}, "EPERM"},
 	}},
-	{linux.Observe, []expectation{
-		{"open to read", 2, -1, [6]uint64{}, "notify"},
-		{"openat to read", 257, 56, [6]uint64{0, 0x1000, 0x80000}, "notify"},
-		{"creat", 85, -1, [6]uint64{}, "notify"},
-		{"connect", 42, 203, [6]uint64{}, "notify"},
-	}},
 	{linux.NotifyInternet, []expectation{
 		{"listen", 50, 201, [6]uint64{}, "notify"},
 		{"getpeername", 52, 205, [6]uint64{}, "notify"},
@@ -434,10 +428,15 @@ var alone = []struct {
 		{"socket unix", 41, 198, [6]uint64{1, 1 | 0x80000, 0}, "notify"},
 		{"socket netlink ROUTE", 41, 198, [6]uint64{16, 3, 0}, "notify"},
 	}},
-	{linux.Observe, []expectation{
-		{"openat2", 437, 437, [6]uint64{}, "notify"},
-		{"bind", 49, 200, [6]uint64{}, "allow"},
-		{"mkdirat", 258, 34, [6]uint64{}, "allow"},
+	{linux.NotifySockets | linux.OwnNetwork, []expectation{
+		{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "allow"},
+		{"socket UDP IPv6, high bits", 41, 198, [6]uint64{high | 10, 2, 0}, "allow"},
+		{"socket raw", 41, 198, [6]uint64{2, 3, 0}, "EPERM"},
+		{"socket MPTCP", 41, 198, [6]uint64{2, 1, 262}, "EPROTONOSUPPORT"},
+		{"socket unix", 41, 198, [6]uint64{1, 1 | 0x80000, 0}, "notify"},
+		{"socket netlink ROUTE", 41, 198, [6]uint64{16, 3, 0}, "allow"},
+		{"connect", 42, 203, [6]uint64{}, "notify"},
+		{"bind", 49, 200, [6]uint64{}, "notify"},
 	}},
 	{linux.NoInternet, []expectation{{"socket unix", 41, 198, [6]uint64{1, 1, 0}, "allow"}}},
 	{linux.NoUnix, []expectation{{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "allow"}}},

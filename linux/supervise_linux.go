@@ -258,6 +258,7 @@ func (s *Supervisor) serve(started chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
 	defer close(s.done)
 	blockSignals()
+	shortTurns()
 	s.ownCwd = unix.Unshare(unix.CLONE_FS) == nil // Docker refuses it
 	// A root launcher must not look through directories that the command,
 	// without capabilities, could not enter.
@@ -425,6 +426,17 @@ func (r *request) give(fd int) (int64, unix.Errno) {
 func blockSignals() {
 	all := ^uint64(0)
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), 0, unsafe.Sizeof(all), 0, 0)
+}
+
+// shortTurns asks the kernel for shorter turns of this thread, and so for
+// sooner ones: a caller waits for it, and it never works for long. From Linux
+// 6.12 on; before, nothing comes of it.
+func shortTurns() {
+	const turn = 100_000 // nanoseconds, the shortest
+	if a, err := unix.SchedGetAttr(0, 0); err == nil && a.Policy == unix.SCHED_NORMAL {
+		a.Runtime = turn
+		unix.SchedSetAttr(0, a, 0)
+	}
 }
 
 // dropCapabilities leaves this thread those of keep that it has.

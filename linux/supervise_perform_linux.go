@@ -163,6 +163,7 @@ func (p *performers) close() {
 func (p *performers) run(w *performer) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
 	blockSignals()
+	shortTurns()
 	w.tid = unix.Gettid()
 	w.started <- p.restrict()
 	for {

@@ -109,6 +109,7 @@ func (p *performers) startQuick() (*quick, error) {
 func (p *performers) runQuick(q *quick) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its rights
 	blockSignals()
+	shortTurns()
 	q.w.tid = unix.Gettid()
 	err := p.restrict()
 	q.w.started <- err

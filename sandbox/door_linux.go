@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"net/netip"
+	"runtime"
 
 	"skillrun/linux"
 	"skillrun/profiles"
@@ -31,6 +32,12 @@ func newDoor(spec *Spec, f linux.Features) (*door, error) {
 	gate, err := egress.New(egress.Config{Network: n, Report: spec.connection})
 	if err != nil {
 		return nil, err
+	}
+	// The supervisor's thread must not wait for the gate's to leave it a
+	// processor of Go's: the kernel shares out the real ones.
+	const processors = 8
+	if runtime.GOMAXPROCS(0) < processors {
+		runtime.GOMAXPROCS(processors)
 	}
 	d := &door{gate: gate}
 	if f.Namespaces && f.NetNamespace {

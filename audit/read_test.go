@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"skillrun/audit"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // story writes a session with a parent run, a child run, decisions and a grant,
@@ -205,13 +206,7 @@ func TestLongTexts(t *testing.T) {
 // The script for third parties agrees with Verify, on whole, torn and broken
 // logs.
 func TestVerifyScript(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	python := sandboxtest.Program(t, "python3")
 	dir := t.TempDir()
 	l := open(t, dir, audit.Options{FileSize: 10000})
 	script := func() (string, bool) {

@@ -39,11 +39,11 @@ func FuzzEmit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, match, reason string) {
 		if strings.Contains(name, "/") || strings.Contains(match, "/") || match == "" {
-			t.Skip()
+			return
 		}
 		p, err := compile(name, match, reason)
 		if err != nil {
-			t.Skip()
+			return
 		}
 		if got, want := code(p), code(plain); got != want {
 			t.Fatalf("policy text depends on a string:\n%s\nwant\n%s", got, want)

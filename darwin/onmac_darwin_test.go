@@ -16,6 +16,7 @@ import (
 	"skillrun/darwin"
 	"skillrun/darwin/sbpl"
 	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // What only a Mac can prove: that the system's compiler takes the policies, and
@@ -23,8 +24,8 @@ import (
 
 func requireSandbox(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, darwin.ErrSandboxed) && os.Getenv("CI") != "true" {
-		t.Skip(err)
+	if errors.Is(err, darwin.ErrSandboxed) {
+		sandboxtest.Skip(t, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"skillrun/darwin"
 	"skillrun/darwin/sbpl"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // releases are the versions of macOS that policies are held to.
@@ -21,10 +22,6 @@ var releases = []int{13, 14, 15, 26}
 // set it has to be there.
 func evaluator(t testing.TB) string {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") == "true" {
-		missing = t.Fatalf
-	}
 	tool := os.Getenv("SKILLRUN_SBPL_EVAL")
 	if tool == "" {
 		tool = filepath.Join("..", "..", "shared", "tools", "sbpl-eval", "sbpl-eval")
@@ -33,13 +30,10 @@ func evaluator(t testing.TB) string {
 		tool = filepath.Join(tool, "sbpl-eval")
 	}
 	if _, err := os.Stat(tool); err != nil {
-		missing("sbpl-eval is not at %s: set SKILLRUN_SBPL_EVAL", tool)
+		sandboxtest.Skip(t, "sbpl-eval is not at %s: set SKILLRUN_SBPL_EVAL", tool)
 	}
-	for _, needed := range []string{"tinyscheme", "python3"} {
-		if _, err := exec.LookPath(needed); err != nil {
-			missing("sbpl-eval needs %s: %v", needed, err)
-		}
-	}
+	sandboxtest.Program(t, "tinyscheme")
+	sandboxtest.Program(t, "python3")
 	return tool
 }
 

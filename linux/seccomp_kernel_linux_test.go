@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // install puts the filters onto the calling thread, which must be locked and
@@ -357,13 +358,7 @@ func TestOrdinaryProgramsRun(t *testing.T) {
 			"console.log(require('child_process').spawnSync('/bin/true').error.code)"}, "EPERM\n1\n"},
 	} {
 		t.Run(row.command[0], func(t *testing.T) {
-			path, err := exec.LookPath(row.command[0])
-			if err != nil {
-				if os.Getenv("CI") == "true" {
-					t.Fatalf("%v (scripts/bootstrap installs it)", err)
-				}
-				t.Skip(err)
-			}
+			path := sandboxtest.Program(t, row.command[0])
 			out, err := send(t, order{Features: row.features, Exec: append([]string{path}, row.command[1:]...)})
 			if err != nil {
 				t.Fatal(err)

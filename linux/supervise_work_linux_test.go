@@ -10,6 +10,7 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // TestSupervisedWork does ordinary work with the right to write and without
@@ -46,12 +47,7 @@ func TestSupervisedWork(t *testing.T) {
 			script: `GOFLAGS=-mod=mod GOCACHE=$PWD/cache go build -o prog . ; ./prog; go vet . || true`},
 	} {
 		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
-			if _, err := exec.LookPath(w.needs); err != nil {
-				if os.Getenv("CI") == "true" {
-					t.Fatal(err)
-				}
-				t.Skip(err)
-			}
+			sandboxtest.Program(t, w.needs)
 			t.Parallel()
 			c := newCell(t)
 			c.features |= linux.NotifySockets

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"skillrun/policy"
+	"skillrun/sandbox/sandboxtest"
 )
 
 var (
@@ -45,13 +46,7 @@ const oracleTime = "2006-01-02T15:04:05.000000Z"
 // TestOracle holds State.Decide to an independent engine, written in Python from
 // the paper. CI and `make eval` ask about 100,000.
 func TestOracle(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	python := sandboxtest.Program(t, "python3")
 	// The seed is fixed: a difference stays one.
 	draw := &drawer{rand.New(rand.NewPCG(4, *seed))}
 	all := make([]oracleCase, *cases)

@@ -166,18 +166,22 @@ func TestOddNames(t *testing.T) {
 
 // A skill that cannot be read is not a skill without a manifest.
 func TestUnreadableSkill(t *testing.T) {
-	if unix.Access("/root", unix.R_OK) == nil && os.Geteuid() == 0 {
-		t.Skip("root reads everything")
-	}
 	dir, env := home(t)
 	for _, hidden := range []string{".", "skillguard-manifest.json"} {
 		skill := skillDir(t, dir, "skill", goodManifest)
+		run := func(line ...string) *exec.Cmd {
+			argv := capless(append([]string{program(t), "--skill", skill, "--approve", "declared", "--"}, line...)...)
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env = dir, env
+			return cmd
+		}
+		if out, err := run("true").CombinedOutput(); err != nil {
+			t.Errorf("readable: %v: %s", err, out)
+		}
 		if err := os.Chmod(filepath.Join(skill, hidden), 0); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(program(t), "--skill", skill, "--", "touch", "ran")
-		cmd.Dir, cmd.Env = dir, env
-		if lines := refused(t, cmd); len(lines) != 1 || !strings.HasSuffix(lines[0], "permission denied") {
+		if lines := refused(t, run("touch", "ran")); len(lines) != 1 || !strings.HasSuffix(lines[0], "permission denied") {
 			t.Errorf("%s: said %q", hidden, lines)
 		}
 		os.Chmod(filepath.Join(skill, hidden), 0o755)
@@ -187,7 +191,7 @@ func TestUnreadableSkill(t *testing.T) {
 
 // Without a place for the record nothing runs.
 func TestBadState(t *testing.T) {
-	start := func(t *testing.T, prepare string, attr *syscall.SysProcAttr) []string {
+	command := func(t *testing.T, prepare string, attr *syscall.SysProcAttr) *exec.Cmd {
 		t.Helper()
 		dir, env := home(t)
 		state := filepath.Join(filepath.Dir(dir), "state")
@@ -196,15 +200,28 @@ func TestBadState(t *testing.T) {
 		}
 		t.Cleanup(func() { os.Chmod(filepath.Join(state, "skillrun"), 0o700) })
 		cmd := exec.Command("sh", "-ec", prepare+"\nexec \"$@\"", "sh", program(t), "--", "touch", "ran")
+		if attr == nil {
+			cmd.Args = append(cmd.Args[:4], capless(cmd.Args[4:]...)...)
+		}
 		cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, append(env, "STATE="+filepath.Join(state, "skillrun")), attr
-		return refused(t, cmd)
+		return cmd
 	}
+	start := func(t *testing.T, prepare string, attr *syscall.SysProcAttr) []string {
+		t.Helper()
+		return refused(t, command(t, prepare, attr))
+	}
+	t.Run("control", func(t *testing.T) {
+		cmd := command(t, `test -d "$STATE"`, nil)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%v: %s", err, out)
+		}
+		if _, err := os.Lstat(filepath.Join(cmd.Dir, "ran")); err != nil {
+			t.Error(err)
+		}
+	})
 	own := func(t *testing.T) *syscall.SysProcAttr {
 		if exec.Command("unshare", "-Urm", "true").Run() != nil {
-			if sandboxtest.MustHave() && os.Geteuid() == 0 {
-				t.Log("namespaces are refused here, as in a container")
-			}
-			t.Skip("no mounts of our own here")
+			sandboxtest.Skip(t, "no mounts of our own here")
 		}
 		id := func(n int) []syscall.SysProcIDMap {
 			return []syscall.SysProcIDMap{{ContainerID: n, HostID: n, Size: 1}}
@@ -227,9 +244,6 @@ func TestBadState(t *testing.T) {
 		}
 	})
 	t.Run("without permission", func(t *testing.T) {
-		if os.Geteuid() == 0 {
-			t.Skip("root writes everywhere")
-		}
 		lines := start(t, `chmod 500 "$STATE"`, nil)
 		if len(lines) == 0 || !strings.Contains(lines[0], "permission denied") {
 			t.Errorf("said %q", lines)
@@ -249,7 +263,7 @@ func TestBadState(t *testing.T) {
 	})
 	t.Run("foreign", func(t *testing.T) {
 		if os.Geteuid() != 0 {
-			t.Skip("only root can give a directory away")
+			sandboxtest.Skip(t, "only root can give a directory away")
 		}
 		lines := start(t, `chown 1000 "$STATE"`, nil)
 		if len(lines) == 0 || !strings.Contains(lines[0], "audit log: ") {

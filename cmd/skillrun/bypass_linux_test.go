@@ -142,9 +142,6 @@ func (w *internet) callIn(addr string, done chan struct{}) {
 // TestBypass tries in each environment to get from a run to what its manifest
 // does not name. Bare, each attempt gets there.
 func TestBypass(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
-	}
 	if !inOwnInternet(t) {
 		return
 	}

@@ -278,9 +278,6 @@ func (s site) start(t *testing.T, bare bool, script string, files ...*os.File) (
 // TestClients runs programs bare, and in each environment under a manifest that
 // names one host: that host gives the same output, another is not reached.
 func TestClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short")
-	}
 	if !inOwnInternet(t) {
 		return
 	}
@@ -317,16 +314,12 @@ func TestClients(t *testing.T) {
 		for i, c := range clients {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				lacks := t.Skipf
-				if sandboxtest.MustHave() {
-					lacks = t.Fatalf
-				}
-				if _, err := exec.LookPath(c.needs); c.needs != "" && err != nil {
-					lacks("%v (scripts/bootstrap installs it)", err)
+				if c.needs != "" {
+					sandboxtest.Program(t, c.needs)
 				}
 				bare, errs := sites[0].start(t, true, script(c, "good.example"))
 				if bare == "" {
-					lacks("does not work outside either: %s", errs)
+					sandboxtest.Skip(t, "does not work outside either: %s", errs)
 				}
 				for k, s := range sites {
 					if got, errs := s.start(t, false, script(c, "good.example")); got != bare {

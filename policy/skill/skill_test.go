@@ -118,26 +118,6 @@ func TestOpenThroughLink(t *testing.T) {
 	}
 }
 
-// An unreadable directory or manifest is an error, which only an ordinary user
-// can have; the same files are read when they may be.
-func TestUnreadable(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root reads everything")
-	}
-	dir := t.TempDir()
-	write(t, dir, map[string]string{"SKILL.md": header})
-	for _, path := range []string{dir + "/SKILL.md", dir} {
-		if _, err := skill.Open(dir); err != nil {
-			t.Fatal(err)
-		}
-		check(t, os.Chmod(path, 0))
-		if _, err := skill.Open(dir); err == nil || !strings.Contains(err.Error(), "permission denied") {
-			t.Errorf("%s: %v", path, err)
-		}
-		check(t, os.Chmod(path, 0o700))
-	}
-}
-
 func TestDescribe(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                    "d ",

@@ -12,6 +12,7 @@ import (
 
 	"skillrun/profiles"
 	"skillrun/sandbox/egress"
+	"skillrun/sandbox/sandboxtest"
 )
 
 const inside = "EGRESS_TEST_NETWORK"
@@ -48,12 +49,11 @@ func inOwnNetwork(m *testing.M) (int, error) {
 	return 0, err
 }
 
-// needNetwork skips where the tests have no network of their own; in CI
-// TestMain has failed before.
+// needNetwork skips where the tests have no network of their own.
 func needNetwork(t testing.TB) {
 	t.Helper()
 	if os.Getenv(inside) == "" {
-		t.Skip("no network namespace")
+		sandboxtest.Skip(t, "no network namespace")
 	}
 }
 

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package sandboxtest helps tests that need a real kernel: requirements that
 // fail in CI instead of skipping, and canaries that judge from outside what a
 // hostile program got.
@@ -7,9 +5,8 @@ package sandboxtest
 
 import (
 	"os"
+	"os/exec"
 	"testing"
-
-	"skillrun/linux"
 )
 
 // Emulated names the environment that the emulate command shows to the test, ""
@@ -21,28 +18,28 @@ func Emulated() string { return os.Getenv("EMULATED_ENVIRONMENT") }
 // nothing emulated.
 func MustHave() bool { return os.Getenv("CI") == "true" && Emulated() == "" }
 
-// Require skips the test on a machine that lacks one of the named mechanisms,
-// and fails it where CI=true: landlock, seccomp, notify, namespaces, root.
-func Require(t testing.TB, mechanisms ...string) {
+// Skip skips the test for want of what this machine could have; where MustHave,
+// it fails it. No test may skip otherwise, cmd/skillrun's TestSkips says.
+func Skip(t testing.TB, format string, args ...any) {
 	t.Helper()
-	f := linux.ProbeDeep()
-	has := map[string]bool{
-		"landlock":   f.Landlock > 0,
-		"seccomp":    f.Seccomp,
-		"notify":     f.Notify,
-		"namespaces": f.Namespaces,
-		"root":       os.Geteuid() == 0,
+	if MustHave() {
+		t.Fatalf(format+" (CI=true says that it should be there)", args...)
 	}
-	for _, m := range mechanisms {
-		ok, known := has[m]
-		switch {
-		case !known:
-			t.Fatalf("no such mechanism: %s", m)
-		case ok:
-		case MustHave():
-			t.Fatalf("this machine has no %s, and CI=true says that it should", m)
-		default:
-			t.Skipf("this machine has no %s", m)
-		}
+	t.Skipf(format, args...)
+}
+
+// Program gives the path of a program that scripts/bootstrap installs. No
+// environment takes it away: without it the test fails wherever CI=true, and
+// is skipped elsewhere.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%v (scripts/bootstrap installs it)", err)
 	}
+	t.Skipf("%v (scripts/bootstrap installs it)", err)
+	return ""
 }

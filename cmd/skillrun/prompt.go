@@ -37,7 +37,7 @@ func (j *job) consent() error {
 		for i, q := range pending {
 			names[i] = q.Key
 		}
-		err := fmt.Errorf("the manifest asks for %d rights to be confirmed and there is no terminal: %s", len(pending), strings.Join(names, ", "))
+		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", strings.Join(names, ", "))
 		if j.memory != nil && !j.memory.holds() {
 			err = fmt.Errorf("%w; %w", j.memory.stale, err)
 		}

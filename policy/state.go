@@ -284,9 +284,10 @@ func names(pattern, capability string) bool {
 // Grant is what an answer to the prompt for a request adds to the granted set,
 // given the answer that was asked about: the capability that was asked for
 // under the constraints of the entry that asked; where no entry did, for
-// exactly the resources of the request, of a directory what is beneath it. Not
-// ok means that the request names nothing that a grant could be held to: it can
-// be allowed once only.
+// exactly the resources of the request, of a directory what is beneath it, and
+// for all of a capability that is a whole if the request names none. Not ok means
+// that the request names nothing that a grant could be held to: it can be allowed
+// once only.
 //
 // The grant admits nothing that the entry would not have admitted.
 func (a *Answer) Grant(r *Request, now time.Time) (g Entry, ok bool) {
@@ -296,6 +297,9 @@ func (a *Answer) Grant(r *Request, now time.Time) (g Entry, ok bool) {
 		return g, true
 	}
 	g.Pos = Pos{File: "prompt"}
+	if c := Lookup(r.Capability); c != nil && c.Whole() && len(r.Paths)+len(r.Hosts)+len(r.Names) == 0 {
+		return g, true
+	}
 	g.Constraints.Scoped = true
 	if len(r.Paths) > 0 {
 		g.Constraints.WorkspaceOnly = No

@@ -57,6 +57,18 @@ type Capability struct {
 // Why says why not.
 func (c *Capability) Enforced() bool { return c.means != hookOnly }
 
+// Whole says whether the capability is one thing, with nothing in it that a
+// grant could be held to: starting programs, a device, the agent's memory. Files,
+// hosts, tools, secrets and commands have names.
+func (c *Capability) Whole() bool {
+	for _, prefix := range [...]string{"process.", "repl.", "camera.", "microphone.", "screen.", "input_devices.", "agent_memory."} {
+		if strings.HasPrefix(c.Name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // The taxonomy: SkillGuard's 47 permissions (table 1 of the paper), the five
 // names that manifests in the wild use beside them, and three from the paper's
 // text. A name that is not here is an error in a manifest.

@@ -28,7 +28,7 @@ type decider struct {
 
 // errNoSession says that there is no session of that name, and nothing to make
 // one with.
-var errNoSession = errors.New("there is no such session")
+var errNoSession = errors.New("there is no such session (inside a run none can be reached)")
 
 // newDecider brings together what has a say in the session with an ID. The
 // workspace is the session's own; where there is no session yet it is found

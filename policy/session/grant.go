@@ -69,7 +69,9 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (c
 		one := asked{Capability: n.need.Capability, Single: n.single}
 		g, ok := n.answer.Grant(&n.request, c.At)
 		if ok = ok && n.request.Capability != ""; ok && n.answer.Entry == nil {
-			j := slices.IndexFunc(prompted, func(p policy.Entry) bool { return p.Capability == g.Capability })
+			j := slices.IndexFunc(prompted, func(p policy.Entry) bool {
+				return p.Capability == g.Capability && p.Constraints.Scoped == g.Constraints.Scoped
+			})
 			if j < 0 {
 				prompted = append(prompted, g)
 			} else {

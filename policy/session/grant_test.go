@@ -90,6 +90,34 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// TestChoicesWithoutTarget: what names nothing can last where the capability is
+// one thing, and nowhere else.
+func TestChoicesWithoutTarget(t *testing.T) {
+	for capability, lasts := range map[string]bool{
+		"process.create": true, "repl.execute": true, "screen.capture": true, "camera.capture": true, "agent_memory.write": true,
+		"filesystem.write": false, "web.post": false, "external_api.call": false, "tool.invoke": false, "mcp.execute": false,
+		"secrets.read": false, "commit.push": false, "package.install": false, "policy.expand": false, "container.run": false, "env_var.read": false,
+	} {
+		w := newWorld(t, "power-user")
+		w.set.Defaults = []policy.Entry{}
+		s := w.start()
+		use := action("Tool", policy.Request{Capability: capability})
+		v := w.want(s.Decide(ctx, use), policy.Confirm, capability)
+		if got := slices.Contains(v.Choices, session.ThisSession); got != lasts {
+			t.Errorf("%s: %v are offered", capability, v.Choices)
+		}
+		err := s.Answer(v.Call, session.ThisSession)
+		if (err == nil) != lasts {
+			t.Errorf("%s: a yes for the session: %v", capability, err)
+		}
+		effect := policy.Confirm
+		if lasts {
+			effect = policy.Allow
+		}
+		w.want(s.Decide(ctx, use), effect, capability+" again")
+	}
+}
+
 func TestNo(t *testing.T) {
 	w := newWorld(t, "standard")
 	s := w.start()

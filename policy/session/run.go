@@ -24,14 +24,13 @@ type Run struct {
 }
 
 // Run gives the policy of the command that a call was about. Each call gives it
-// once. parents are the skills of the run that it is started in: it gets no
-// more than they do.
+// once.
 //
 // The rights are those of the acting skills, where the command runs files of
-// theirs, else the session's pool; within the manifest of every untrusted skill
+// theirs (of several, what all have), else the session's pool; within the manifest of every untrusted skill
 // that is loaded, every ceiling, and the scope of the task; what asks is there
 // as far as the user said yes, before or to this call.
-func (s *Session) Run(id string, parents ...string) (*Run, error) {
+func (s *Session) Run(id string) (*Run, error) {
 	i := slices.IndexFunc(s.more.Calls, func(c call) bool { return c.ID == id && id != "" })
 	switch {
 	case i < 0:
@@ -50,7 +49,7 @@ func (s *Session) Run(id string, parents ...string) (*Run, error) {
 	if err := s.recall(c); err != nil {
 		return nil, err
 	}
-	run, err := s.compose(c, parents)
+	run, err := s.compose(c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (s *Session) Run(id string, parents ...string) (*Run, error) {
 }
 
 // compose makes the Set of a call.
-func (s *Session) compose(c *call, parents []string) (*Run, error) {
+func (s *Session) compose(c *call) (*Run, error) {
 	st, err := s.live(c.Skills)
 	if err != nil {
 		return nil, err
@@ -85,16 +84,11 @@ func (s *Session) compose(c *call, parents []string) (*Run, error) {
 	var acting []*loaded
 	for i := range s.more.Skills {
 		k := &s.more.Skills[i]
-		if c.Acts && slices.Contains(c.Skills, k.Name) || slices.Contains(parents, k.Name) {
+		if c.Acts && slices.Contains(c.Skills, k.Name) {
 			acting = append(acting, k)
 		}
 	}
-	for _, p := range parents {
-		if !slices.ContainsFunc(acting, func(k *loaded) bool { return k.Name == p }) {
-			return nil, fmt.Errorf("session %q: skill %q, which started this run, is not loaded", s.state.ID, clip(p, 64))
-		}
-	}
-	if len(acting) > 0 && c.Acts {
+	if len(acting) > 0 {
 		if len(c.Skills) == 1 {
 			run.Skill = acting[0].Dir
 		}

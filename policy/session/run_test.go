@@ -12,9 +12,9 @@ import (
 )
 
 // confined is the profile of the command of a call that was not denied.
-func (w *world) confined(s *session.Session, v session.Verdict, parents ...string) *profiles.Profile {
+func (w *world) confined(s *session.Session, v session.Verdict) *profiles.Profile {
 	w.t.Helper()
-	run, err := s.Run(v.Call, parents...)
+	run, err := s.Run(v.Call)
 	if err != nil {
 		w.t.Fatalf("%v (%s): %v", v.Effect, v.Reason, err)
 	}
@@ -46,10 +46,10 @@ func (w *world) can(p *profiles.Profile) string {
 	return strings.Join(can, " ")
 }
 
-func (w *world) holds(s *session.Session, command, want string, parents ...string) {
+func (w *world) holds(s *session.Session, command, want string) {
 	w.t.Helper()
 	v := s.Decide(ctx, bash(command))
-	if got := w.can(w.confined(s, v, parents...)); got != want {
+	if got := w.can(w.confined(s, v)); got != want {
 		w.t.Errorf("%s: %q can %q, want %q", v.Reason, command, got, want)
 	}
 }
@@ -127,15 +127,11 @@ func TestRunOfSkills(t *testing.T) {
 	w.holds(s, byGood, "read a.com b.com")       // of the skill
 	w.load(s, bad)
 	w.holds(s, byGood, "read b.com")
-	w.holds(s, byBad, "read write b.com")   // at the user's word: its "allow" asks
-	w.holds(s, byBad, "read b.com", "good") // the intersection
-	w.holds(s, byGood, "read b.com", "bad")
-	v := s.Decide(ctx, bash(byGood))
-	if _, err := s.Run(v.Call, "nobody"); err == nil {
-		t.Error("a run in a run of a skill that is not loaded")
-	}
-	// Files of both: what both have.
+	w.holds(s, byBad, "read write b.com") // at the user's word: its "allow" asks
+	// Files of both: what both have, also where one starts the other.
 	w.holds(s, byGood+"; "+byBad, "read b.com")
+	w.file("home/.claude/skills/good/both.sh", byBad+"\n")
+	w.holds(s, "bash "+filepath.Join(good, "both.sh"), "read b.com")
 	// Loaded skills can be read, by whichever command.
 	p := w.confined(s, s.Decide(ctx, bash("true")))
 	for dir, want := range map[string]bool{good: true, bad: true, w.dir + "/home": false} {

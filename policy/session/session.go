@@ -13,7 +13,7 @@
 //	s.Answer(v.Call, session.ThisSession)      // what the user said to a v of effect Confirm
 //	s.Mark(session.Outside, "a web page")      // PostToolUse: what the session has seen
 //	s.Task(ctx, prompt)                        // a new task: its scope is narrowed
-//	run, err := s.Run(call, parents...)        // the policy.Set for the command of a call
+//	run, err := s.Run(call)                    // the policy.Set for the command of a call
 //
 // Decide, Load, Answer, Mark and Task record what they decide in the audit log
 // and save the session before they return; a verdict that could not be recorded

@@ -1,0 +1,72 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A run that starts another belongs to the skills of both, and has what both
+// have. Nothing in a run reaches its session, so that the inner one itself is
+// refused.
+func TestRunInRun(t *testing.T) {
+	a := newAgent(t)
+	skill := func(name, writes string, scripts map[string]string) {
+		dir := "work/.claude/skills/" + name + "/"
+		a.write(dir+"SKILL.md", "---\nname: "+name+"\ndescription: x\n---\n")
+		a.write(dir+"skillguard-manifest.json", `{"permissions": [
+  {"capability": "filesystem.write", "effect": "confirm", "constraints": {"resource_scope": ["`+filepath.Join(a.work, writes)+`"]}},
+  {"capability": "policy.expand", "effect": "confirm"},
+  {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}},
+  {"capability": "source_code.execute", "effect": "allow"},
+  {"capability": "shell.execute", "effect": "allow"}
+]}`)
+		for file, text := range scripts {
+			a.write(dir+file, text)
+		}
+	}
+	const write = `{ echo x >"$1"; } 2>/dev/null && echo "$1 is written" || echo "$1 is not"` + "\n"
+	skill("narrow", "sub/**", map[string]string{"own.sh": write})
+	const inner = "bash .claude/skills/narrow/own.sh inner"
+	skill("wide", "**", map[string]string{
+		"own.sh":   write,
+		"exec.sh":  `PATH=$PWD:$PATH; skillrun exec --session s-1 -- ` + inner + `; echo "inner $?"` + "\n" + write,
+		"plain.sh": `PATH=$PWD:$PATH; skillrun -- ` + inner + `; echo "inner $?"` + "\n" + write,
+	})
+	data, err := os.ReadFile(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(a.work, "skillrun"), data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a.yes = true
+	a.start()
+	// The control: alone, it writes.
+	a.want(a.bash("bash .claude/skills/wide/own.sh alone"), 0, "alone is written\n")
+	for script, refusal := range map[string]string{"exec.sh": "there is no such session", "plain.sh": "cannot enforce the profile here"} {
+		u := a.bash("bash .claude/skills/wide/" + script + " outer")
+		for _, want := range []string{"outer is not\n", "inner 125\n", refusal} {
+			if !strings.Contains(u.out, want) {
+				t.Errorf("%s: no %q in %+v", script, want, u)
+			}
+		}
+		if a.read("work/inner") != "-" || a.read("work/outer") != "-" {
+			t.Errorf("%s: written after all: %+v", script, u)
+		}
+		a.want(a.bash("bash .claude/skills/wide/"+script+" sub/outer 2>/dev/null | tail -n 1"), 0, "sub/outer is written\n")
+	}
+	// The record says whose it was.
+	logs, err := filepath.Glob(filepath.Join(a.root, "state/skillrun/audit-*.jsonl"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	log, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(log), `"skill":"wide, narrow","capability":"shell.execute"`); n != 4 {
+		t.Errorf("%d decisions belong to both skills, want 4", n)
+	}
+}

@@ -56,6 +56,9 @@ type Supervision struct {
 	// Meets is asked, with OwnNetwork, whether a stream to dst meets a gate that
 	// accepts at once, and may open it there. nil stands for never.
 	Meets func(dst netip.AddrPort) bool
+	// Missed is told of a stream to dst that nobody in that network took. It is
+	// called from the Supervisor's threads and must not block. It may be nil.
+	Missed func(dst netip.AddrPort)
 	// Egress rules on the run's internet sockets; nil where that is not this
 	// Supervisor's.
 	Egress *Egress

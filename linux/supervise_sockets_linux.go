@@ -3,9 +3,11 @@ package linux
 import (
 	"bytes"
 	"encoding/binary"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -359,10 +361,15 @@ func serveConnect(r *request) {
 	if !ok {
 		return
 	}
+	dst, own := r.ownNetwork(&a)
 	connect := func(r *request) unix.Errno {
-		e := connectRaw(r.a.fd, raw)
+		fd := max(r.a.fd, r.a.parent)
+		e := connectRaw(fd, raw)
+		if own && (e == unix.ECONNREFUSED || e == unix.EINPROGRESS && missed(fd, time.Second)) {
+			r.s.config.Missed(dst)
+		}
 		if (e == 0 || e == unix.EINPROGRESS) && !r.s.copies.getfd && a.family != unix.AF_UNSPEC {
-			r.s.copies.done(r.a.fd)
+			r.s.copies.done(fd)
 		}
 		return e
 	}
@@ -370,29 +377,44 @@ func serveConnect(r *request) {
 	case a.family == unix.AF_UNIX || !r.s.copies.getfd:
 		r.perform(connect)
 		return
-	case r.meets(&a):
+	case own && r.s.config.Meets(dst):
 		if !r.valid() {
 			r.fail(unix.EINTR)
 			return
 		}
 		r.fail(connectRaw(r.a.fd, raw))
 		return
+	case own && nonblocking(r.a.fd):
+		r.perform(connect)
+		return
 	}
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_CONNECT
 		q.args = [6]uintptr{uintptr(r.a.fd), uintptr(unsafe.Pointer(&q.names[0])), uintptr(copy(q.names[0][:], raw))}
+		if own {
+			q.odd[0] = unix.ECONNREFUSED // to be told of
+		}
 		r.a.parent, r.a.fd = r.a.fd, -1 // to be closed by it
 	}, connect)
 }
 
-// meets says whether a connect in the run's own network cannot wait: another
-// thread is then not worth its waking.
-func (r *request) meets(a *address) bool {
-	if r.s.config.Meets == nil {
-		return false
+// ownNetwork gives the address that a connect in the run's own network means.
+// Where it meets the gate it cannot wait, and another thread is not worth its
+// waking.
+func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own bool) {
+	if r.s.config.Meets == nil || r.s.config.Missed == nil {
+		return dst, false
 	}
 	dst, e := a.inet(a.family == unix.AF_INET6, false)
-	return e == 0 && dst.IsValid() && r.s.config.Meets(specified(dst))
+	return specified(dst), e == 0 && dst.IsValid()
+}
+
+// missed says whether a connect that is under way in the run's own network, in
+// which nothing takes long, was refused. The caller will still be told.
+func missed(fd int, wait time.Duration) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	n, err := unix.Poll(p, int(wait.Milliseconds()))
+	return err == nil && n > 0 && p[0].Revents&unix.POLLERR != 0
 }
 
 func serveBind(r *request) {

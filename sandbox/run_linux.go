@@ -244,7 +244,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	config.Egress = leads
 	config.OwnProcesses = plan.Namespaces&linux.NSPID != 0
 	if config.OwnNetwork && door != nil {
-		config.Meets = door.gate.Meets
+		config.Meets, config.Missed = door.gate.Meets, door.gate.Missed
 	}
 	config.Umask = umask()
 	for _, s := range facts.Private {

@@ -562,7 +562,7 @@ func TestDatagrams(t *testing.T) {
 func TestLater(t *testing.T) {
 	w := newWorld(t)
 	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 6000, Last: 65000}}, Protocols: profiles.TCP}}}
-	g, _ := newGate(t, n)
+	g, v := newGate(t, n)
 	run := newRun(t, g, n)
 	echoes := func(addr string) (ok bool) {
 		run.in(func() {
@@ -604,6 +604,17 @@ func TestLater(t *testing.T) {
 	}
 	if failed != 85 {
 		t.Errorf("%d of 100 ports more than there are sockets for; want 85", failed)
+	}
+	before := len(settled(t, g, v))
+	var got []egress.Reason
+	for _, missed := range []string{"192.0.2.7:30000", "192.0.2.7:80", "192.0.2.8:30000", "[::ffff:192.0.2.9]:30000"} {
+		g.Missed(netip.MustParseAddrPort(missed))
+	}
+	for _, verdict := range v.all()[before:] {
+		got = append(got, verdict.Reason)
+	}
+	if d := cmp.Diff([]egress.Reason{egress.NoRoom, egress.WrongPort, egress.UnknownAddr, egress.UnknownAddr}, got); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -129,6 +129,16 @@ func (g *Gate) Meets(dst netip.AddrPort) bool {
 	return g.Open(dst.Port()) == nil
 }
 
+// Missed reports a connect of the run that nothing in its namespace took,
+// neither the gate nor a service of its own.
+func (g *Gate) Missed(dst netip.AddrPort) {
+	x := g.exchange(nil, DoorGate)
+	if x.v.Reason = x.aim(dst, g.Handed(dst.Addr())); x.v.Reason == Granted {
+		x.v.Reason = NoRoom
+	}
+	x.report()
+}
+
 // Open makes the gate listen on one more port of the run's namespace, if a
 // rule grants it. It is an error if no rule does, or if 16 ports were opened already:
 // the run's connect then fails with ECONNREFUSED.

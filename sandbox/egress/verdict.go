@@ -47,6 +47,8 @@ func (r Reason) Text() string {
 		return "over its limit of connections"
 	case NotNow:
 		return "over its limit of connections in this time"
+	case NoRoom:
+		return "granted, at one port more than a run can open"
 	case Unreachable:
 		return "granted, and does not answer"
 	case NotRegistered:

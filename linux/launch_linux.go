@@ -435,8 +435,9 @@ func (b *scripter) str(s string) uintptr {
 
 // rulesets builds the Landlock layers, in the launcher, before the fork.
 func (b *scripter) rulesets() error {
-	for i := range b.plan.Layers {
-		l := &b.plan.Layers[i]
+	layers := b.plan.Layers
+	for i := range layers {
+		l := &layers[i]
 		attr := ll.RulesetAttr{HandledAccessFS: l.HandledFS, HandledAccessNet: l.HandledNet, Scoped: l.Scoped}
 		fd, err := ll.LandlockCreateRuleset(&attr, 0)
 		if err != nil {
@@ -444,37 +445,62 @@ func (b *scripter) rulesets() error {
 		}
 		b.p.cleanup = append(b.p.cleanup, fd)
 		b.layers = append(b.layers, fd)
-		for _, r := range l.Rules {
-			if r.Late {
-				continue
+	}
+	// Rules are sorted, and layers have many paths in common: each is opened once.
+	for next := make([]int, len(layers)); ; {
+		path, found := "", false
+		for i := range layers {
+			rules := layers[i].Rules
+			for next[i] < len(rules) && rules[next[i]].Late {
+				next[i]++
 			}
-			if err := addRule(fd, r); err != nil {
-				return fmt.Errorf("landlock rule for %q: %w", r.Path, err)
+			if next[i] < len(rules) && (!found || rules[next[i]].Path < path) {
+				path, found = rules[next[i]].Path, true
 			}
 		}
+		if !found {
+			return nil
+		}
+		err := b.addRules(path, next)
+		if err != nil {
+			return fmt.Errorf("landlock rule for %q: %w", path, err)
+		}
 	}
-	return nil
 }
 
-// addRule attaches one rule. The path was resolved when the profile was made;
-// should a link stand there by now, the rule is refused rather than followed.
-func addRule(ruleset int, r LandRule) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, r.Path, &unix.OpenHow{
+// addRules attaches the rules of a path that are next in their layers. The path
+// was resolved when the profile was made; should a link stand there by now, the
+// rules are refused rather than followed.
+func (b *scripter) addRules(path string, next []int) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
 	if errors.Is(err, unix.ENOSYS) {
-		fd, err = openUnlinked(r.Path) // inside another run, whose filter has no openat2
+		fd, err = openUnlinked(path) // inside another run, whose filter has no openat2
 	}
-	if errors.Is(err, unix.ENOENT) {
-		return nil // gone since the plan was made: nothing to grant
-	}
-	if err != nil {
+	gone := errors.Is(err, unix.ENOENT) // since the plan was made: nothing to grant
+	if err != nil && !gone {
 		return err
 	}
-	defer unix.Close(fd)
-	attr := ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: r.Access}
-	return ll.LandlockAddPathBeneathRule(ruleset, &attr, 0)
+	if !gone {
+		defer unix.Close(fd)
+	}
+	for i, layer := range b.layers {
+		rules := b.plan.Layers[i].Rules
+		if next[i] == len(rules) || rules[next[i]].Path != path {
+			continue
+		}
+		attr := ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: rules[next[i]].Access}
+		next[i]++
+		if gone {
+			continue
+		}
+		if err := ll.LandlockAddPathBeneathRule(layer, &attr, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openUnlinked does what RESOLVE_NO_SYMLINKS does: what was opened must have

@@ -240,8 +240,8 @@ func TestStartErrors(t *testing.T) {
 		}
 		plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
 		for _, tt := range []struct{ path, dir, want string }{
-			{"/bin/true", "/nonexistent", "cannot enter the working directory: no such file or directory"},
-			{"/nonexistent/program", dir, "cannot execute: no such file or directory"},
+			{"/bin/true", filepath.Join(dir, "none"), "cannot enter the working directory: no such file or directory"},
+			{filepath.Join(dir, "program"), dir, "cannot execute: no such file or directory"},
 			{script, dir, "cannot execute: permission denied"},
 		} {
 			p, err := linux.Start(plan, &linux.Command{Path: tt.path, Argv: []string{"x"}, Dir: tt.dir, Stdio: [3]int{-1, -1, -1}})

@@ -18,8 +18,13 @@ func (sh *shell) call(c *syntax.CallExpr) {
 		return
 	}
 	for _, a := range c.Assigns {
-		if a.Value != nil {
-			sh.text(a.Value)
+		if a.Value == nil {
+			continue
+		}
+		for _, f := range sh.text(a.Value) {
+			if a.Name != nil {
+				sh.environ(a.Name.Value, f, sh.pos(a))
+			}
 		}
 	}
 	pos := sh.pos(c)
@@ -273,7 +278,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			sh.code("shell", args[0], pos, nil)
 		}
 	case "read", "mapfile", "readarray", "getopts":
-		sh.reads(name, args)
+		sh.reads(name, args, pos)
 	case "set":
 		if len(args) == 0 {
 			sh.need("env_var.read", "*", true, pos, "set lists all variables")
@@ -290,6 +295,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		}
 	case "unset":
 		for _, f := range args {
+			sh.evaluated(f, pos)
 			if _, ok := sh.vars[f.text]; ok {
 				sh.vars[f.text] = []alt{{literal("")}}
 			}
@@ -302,10 +308,46 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 				g := f
 				g.text = v
 				sh.vars[n] = []alt{{g}}
+				sh.environ(n, g, pos)
+				sh.evaluated(g, pos)
 			}
 		}
-	case ":", "true", "false", "test", "[", "[[", "echo", "printf", "wait", "jobs", "exit", "return", "break", "continue", "ulimit", "umask", "hash", "type", "pwd",
-		"shopt", "let", "times", "bg", "fg", "disown", "dirs", "help", "bind", "complete", "compgen", "enable", "history", "logout", "suspend", "caller", "fc", "compopt":
+	case "test", "[", "[[", "let", "wait", "printf":
+		for _, f := range args {
+			sh.evaluated(f, pos)
+		}
+	case "complete", "compgen":
+		o := parseOptions("-A:- -C:- -F:- -G:- -P:- -S:- -W:- -X:- -o:-", args, 0)
+		for _, v := range o.values {
+			if v.name == "-C" {
+				sh.code("shell", v.value, pos, nil)
+			}
+		}
+	case "bind":
+		if o := parseOptions("-x:-", args, 0); o.has("-x", "-f") {
+			sh.opaque(pos, "bind has keys run commands")
+		}
+	case "enable":
+		if o := parseOptions("-f:-", args, 0); o.has("-f") {
+			f, _ := o.value("-f")
+			sh.path(executes, f, sh.dir, pos, "enable loads the library")
+		}
+	case "hash":
+		if o := parseOptions("-p:-", args, 0); o.has("-p") {
+			sh.opaque(pos, "hash -p puts another program under the name")
+		}
+	case "fc":
+		if o := parseOptions("-e:-", args, 0); !o.has("-l") {
+			sh.opaque(pos, "fc runs commands of the history")
+		}
+	case "history":
+		for i, f := range args {
+			if len(f.text) == 2 && strings.Contains("-a -n -r -w", f.text) && i+1 < len(args) {
+				sh.path(reads|writes, args[i+1], sh.dir, pos, "history reads and writes the file")
+			}
+		}
+	case ":", "true", "false", "echo", "jobs", "exit", "return", "break", "continue", "ulimit", "umask", "type", "pwd",
+		"shopt", "times", "bg", "fg", "disown", "dirs", "help", "logout", "suspend", "caller", "compopt":
 	default:
 		return false
 	}
@@ -313,8 +355,8 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 }
 
 // reads binds the variables that read and its like set.
-func (sh *shell) reads(name string, args []field) {
-	opts := "-d:- -a:a -i:- -n:- -N:- -p:- -t:- -u:- -k:- -C:- -c:- -O:- -s:-"
+func (sh *shell) reads(name string, args []field, pos policy.Pos) {
+	opts := "-d:- -n:- -u:- -C:- -c:- -O:- -s:-"
 	if name == "read" {
 		opts = "-d:- -a:a -i:- -n:- -N:- -p:- -t:- -u:-"
 	}
@@ -329,11 +371,15 @@ func (sh *shell) reads(name string, args []field) {
 		if v.role == "a" {
 			o.operands = append(o.operands, v.value)
 		}
+		if v.name == "-C" {
+			sh.code("shell", v.value, pos, nil)
+		}
 	}
 	if len(o.operands) == 0 {
 		o.operands = []field{literal("REPLY"), literal("MAPFILE")}
 	}
 	for _, f := range o.operands {
+		sh.evaluated(f, pos)
 		sh.vars[f.text] = []alt{{{text: ""}}}
 	}
 }

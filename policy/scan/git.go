@@ -1,6 +1,11 @@
 package scan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"skillrun/policy"
+)
 
 // gitAddress records what a repository's address needs: nothing for a
 // directory, the host otherwise; a remote's name is inexact.
@@ -164,18 +169,44 @@ func (sh *shell) setConfig(in invocation, o *options, ops []field) {
 			sh.need("commit.create", "", true, in.pos, "git config sets")
 		}
 	}
-	if len(ops) == 0 {
-		return
+	if len(ops) > 1 {
+		sh.gitSetting(ops[0].text, ops[1], in.pos)
 	}
-	key := strings.ToLower(ops[0].text)
+}
+
+// gitSetting reads a setting of git's for what it has git run.
+func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
+	key = strings.ToLower(key)
+	section, rest, _ := strings.Cut(key, ".")
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	run := func() { sh.code("shell", f, pos, nil) }
 	switch {
-	case key == "core.hookspath":
-		sh.need("policy.install_hook", "core.hooksPath", true, in.pos, "git runs hooks from there")
-	case strings.HasPrefix(key, "alias.") && len(ops) > 1:
-		if code, ok := strings.CutPrefix(ops[1].text, "!"); ok {
-			f := ops[1]
+	case key == "core.hookspath", key == "init.templatedir":
+		sh.need("policy.install_hook", key, true, pos, "git runs hooks from there")
+	case key == "core.fsmonitor" && (f.text == "true" || f.text == "false"):
+	case section == "alias" || key == "credential.helper" || section == "credential" && last == "helper":
+		if code, ok := strings.CutPrefix(f.text, "!"); ok {
 			f.text = code
-			sh.code("shell", f, in.pos, nil)
+			run()
+		} else if !f.exact || strings.ContainsAny(f.text, "/") {
+			run()
 		}
+	case key == "core.pager", key == "core.editor", key == "sequence.editor", section == "pager":
+		if !f.exact || !slices.Contains(plainViewers[:], f.text) && f.text != "false" {
+			run()
+		}
+	case key == "core.sshcommand", key == "core.fsmonitor", key == "core.askpass", key == "core.gitproxy", key == "diff.external", key == "interactive.difffilter", key == "uploadpack.packobjectshook",
+		section == "gpg" && last == "program", section == "filter" && (last == "clean" || last == "smudge" || last == "process"),
+		section == "diff" && (last == "command" || last == "textconv"), section == "merge" && last == "driver", last == "cmd", section == "trailer" && last == "command",
+		section == "remote" && (last == "uploadpack" || last == "receivepack" || last == "vcs"), section == "sendemail" && strings.HasSuffix(last, "cmd"):
+		run()
+	case section == "include" || section == "includeif":
+		sh.opaque(pos, "git reads settings of a file")
+	case last == "proxy" || section == "url":
+		f.text = strings.TrimSuffix(strings.TrimPrefix(rest, "url."), "."+last)
+		if last == "proxy" || !strings.Contains(f.text, ":") {
+			f = field{}
+		}
+		sh.host("network.client", f, pos, "git goes by it")
 	}
 }

@@ -16,6 +16,16 @@ func (sh *shell) param(p *syntax.ParamExp) (values []alt, list bool) {
 		return []alt{{{computed: true}}}, false
 	}
 	name := p.Param.Value
+	if p.Index != nil {
+		sh.arithm(p.Index)
+	}
+	if sl := p.Slice; sl != nil {
+		sh.arithm(sl.Offset)
+		sh.arithm(sl.Length)
+	}
+	if e := p.Exp; e != nil && e.Op == syntax.OtherParamOps && e.Word.Lit() == "P" {
+		sh.opaque(sh.pos(p), "a value is expanded as a prompt is")
+	}
 	if p.Length {
 		if _, set := sh.vars[name]; !set && p.Index == nil {
 			sh.variable(name, sh.pos(p))

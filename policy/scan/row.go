@@ -22,7 +22,7 @@ type commandRow struct {
 	// "bare" for no operands; the first row that counts is taken.
 	If string
 	// Opts lists the options that take a value, as "-o:ROLE", and those that
-	// may have one attached, as "-i?". A row without has those of the first
+	// may have one attached, as "-i?" or "-O?ROLE". A row without has those of the first
 	// row of its name.
 	Opts string
 	// Args gives the roles of the operands: "- r*" skips one and reads the
@@ -99,8 +99,11 @@ func role(opts, name string) (role string, takes, attached bool) {
 		if i := strings.LastIndexByte(item, ':'); i > 0 && item[:i] == name {
 			return item[i+1:], true, false
 		}
-		if item == name+"?" {
-			return "-", true, true
+		if i := strings.IndexByte(item, '?'); i > 0 && item[:i] == name {
+			if item[i+1:] == "" {
+				return "-", true, true
+			}
+			return item[i+1:], true, true
 		}
 	}
 	return "", false, false
@@ -418,6 +421,11 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "r":
 		sh.path(reads, f, sh.dir, pos, reason)
 	case "w":
+		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
+			f.text = code
+			sh.code("shell", f, pos, nil)
+			return
+		}
 		sh.path(writes, f, sh.dir, pos, reason)
 	case "d":
 		sh.path(deletes, f, sh.dir, pos, reason)

@@ -109,6 +109,9 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 		s.opaque(p.at(1, 1), "NUL byte in shell text")
 		src = strings.ReplaceAll(src, "\x00", "")
 	}
+	if strings.Contains(strings.ReplaceAll(src, "\r\n", "\n"), "\r") {
+		s.opaque(p.at(1, 1), "carriage return in shell text, which shells take for a letter")
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 	if err != nil {
 		s.opaque(p.at(1, 1), "shell text that cannot be parsed: "+policy.Escape(err.Error()))
@@ -424,6 +427,12 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 		// In a loop it may happen any number of times.
 	}
 	sh.vars[name] = values
+	for _, v := range values {
+		sh.environ(name, v.text(), sh.pos(a))
+		if declare {
+			sh.evaluated(v.text(), sh.pos(a))
+		}
+	}
 }
 
 // positions gives "$@".
@@ -444,7 +453,9 @@ func (sh *shell) test(x syntax.TestExpr) {
 	case *syntax.ParenTest:
 		sh.test(t.X)
 	case *syntax.Word:
-		sh.text(t)
+		for _, f := range sh.text(t) {
+			sh.evaluated(f, sh.pos(t))
+		}
 	}
 }
 
@@ -460,8 +471,15 @@ func (sh *shell) arithm(x syntax.ArithmExpr) {
 	case *syntax.FlagsArithm:
 		sh.arithm(t.X)
 	case *syntax.Word:
-		if t != nil {
-			sh.text(t)
+		if t == nil {
+			return
+		}
+		for _, f := range sh.text(t) {
+			sh.evaluated(f, sh.pos(t))
+		}
+		// A name stands for the arithmetic in its value.
+		for _, v := range sh.vars[t.Lit()] {
+			sh.evaluated(v.text(), sh.pos(t))
 		}
 	}
 }

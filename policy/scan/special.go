@@ -172,13 +172,17 @@ func (sh *shell) envCommand(in invocation) {
 				sh.code("shell", alt(args[1:]).text(), in.pos, nil)
 			}
 			return
-		case strings.HasPrefix(t, "-S"):
-			args[0].text = t[2:]
+		case strings.HasPrefix(t, "-S"), strings.HasPrefix(t, "--split-string="):
+			args[0].text = strings.TrimPrefix(strings.TrimPrefix(t, "--split-string="), "-S")
 			sh.code("shell", alt(args).text(), in.pos, nil)
 			return
 		case strings.HasPrefix(t, "-") && args[0].exact:
 			args = args[1:]
 		case strings.Contains(t, "=") && !strings.HasPrefix(t, "="):
+			f := args[0]
+			var name string
+			name, f.text, _ = strings.Cut(t, "=")
+			sh.environ(name, f, in.pos)
 			args = args[1:]
 		default:
 			saved := sh.funcs
@@ -285,6 +289,7 @@ func (sh *shell) sed(in invocation, o *options) {
 		case "-f", "--file":
 			given = true
 			sh.path(reads, v.value, sh.dir, in.pos, "sed reads its script")
+			sh.unknownAt(in.pos, "not read: sed's script")
 		}
 	}
 	if !given && len(files) > 0 {
@@ -392,15 +397,21 @@ func (sh *shell) awk(in invocation, o *options) {
 	var program field
 	if v, ok := o.value("-f", "--file"); ok {
 		sh.path(executes, v, sh.dir, in.pos, "awk runs the program")
+		sh.unknownAt(in.pos, "not read: awk's program")
+	} else if v, ok := o.value("-e", "--source"); ok {
+		program = v
 	} else if len(files) > 0 {
 		program, files = files[0], files[1:]
+	}
+	if o.has("-l", "--load", "-W") || strings.Contains(program.text, "@load") || strings.Contains(program.text, "@include") {
+		sh.unknownAt(in.pos, "not read: what awk loads")
 	}
 	for _, f := range files {
 		if f.exact && strings.Contains(f.text, "=") && !strings.ContainsAny(f.text[:strings.IndexByte(f.text, '=')], "/.") {
 			continue // an assignment
 		}
 		do := reads
-		if o.has("inplace") {
+		if v, ok := o.value("-i", "--include"); ok && v.text == "inplace" {
 			do |= writes
 		}
 		sh.path(do, f, sh.dir, in.pos, "awk reads the files named")
@@ -512,7 +523,7 @@ func (sh *shell) tar(in invocation) {
 		args[0].text = "-" + args[0].text
 	}
 	// Old style: options' values follow in order; "tar czf out.tgz dir" reads alike.
-	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:- --use-compress-program:- --transform:- -g:b --one-top-level:- --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
+	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --one-top-level:- --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
 	o := parseOptions(opts, args, 0)
 	var file field
 	given := false

@@ -1,6 +1,10 @@
 package scan
 
-import "strings"
+import (
+	"strings"
+
+	"skillrun/policy"
+)
 
 // tool reads more programs whose arguments are a language of their own. It is
 // false if there is none of that name.
@@ -204,6 +208,40 @@ func (sh *shell) tool(r *commandRow, in invocation, o *options) bool {
 		} else {
 			sh.need("process.query", "", true, in.pos, r.Reason)
 		}
+	case "editor":
+		for _, f := range o.operands {
+			if command, ok := strings.CutPrefix(f.text, "+"); ok {
+				f.text = command
+				sh.editor(f, in.pos)
+				continue
+			}
+			read(f)
+			if r.Lang != "read" {
+				write(f)
+			}
+		}
+		if u, ok := o.value("-u"); ok && u.text != "NONE" && u.text != "NORC" && u.text != "DEFAULTS" {
+			sh.script(u, in.pos, "its settings are commands")
+		}
+		if sh.stdin.given && r.Lang != "read" {
+			sh.opaque(in.pos, "commands of an editor on its standard input")
+		}
+	case "npmset":
+		if strings.HasSuffix(in.name, " set") || len(in.args) > 0 && in.args[0].text == "set" {
+			write(literal("~/.npmrc"))
+			for _, f := range in.args {
+				if !f.exact || strings.Contains(f.text, "script-shell") || strings.Contains(f.text, "git") || strings.Contains(f.text, "editor") || strings.Contains(f.text, "viewer") {
+					sh.opaque(in.pos, "the setting names a program")
+				}
+			}
+		}
+	case "sqlite":
+		if sh.stdin.given && len(o.operands) < 2 {
+			sh.sqlite(sh.stdin.text, in.pos)
+			if !sh.stdin.literal {
+				sh.unknownAt(in.pos, "not read: commands on the standard input")
+			}
+		}
 	case "skillrun":
 		for i, f := range in.args {
 			if f.text == "--" {
@@ -361,6 +399,31 @@ func evalFlag(code string) bool {
 	return i >= 0 && strings.Contains(strings.SplitN(code[i:], ";", 2)[0], "e")
 }
 
+// editor reads a command that an editor or a pager is given.
+func (sh *shell) editor(f field, pos policy.Pos) {
+	command := strings.TrimLeft(f.text, ": ")
+	switch {
+	case f.exact && strings.HasPrefix(command, "!"):
+		f.text = strings.TrimLeft(command, "!")
+		sh.code("shell", f, pos, nil)
+	case f.exact && strings.Trim(command, "0123456789$gGF") == "", f.exact && strings.HasPrefix(command, "/") && !strings.ContainsAny(command, "|\n"):
+	case f.exact && (command == "q" || command == "q!" || command == "qa" || command == "qa!" || command == "qall" || command == "qall!" || command == "wq" || command == "wqa" || command == "x" || command == "xa" || command == "w"):
+	default:
+		sh.opaque(pos, "a command of the editor")
+	}
+}
+
+// sqlite reads what sqlite3 is told, for commands that are its own.
+func (sh *shell) sqlite(f field, pos policy.Pos) {
+	for line := range strings.Lines(f.text) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case ".shell", ".system", ".load", ".read", ".import", ".once", ".output", ".excel", ".edit", ".backup", ".save", ".clone", ".restore", ".log", ".open", ".archive", ".cd":
+			sh.opaque(pos, "sqlite's own command "+word)
+		}
+	}
+}
+
 // moreRoles are roles of a single program or two. It is false for capabilities.
 func (sh *shell) moreRoles(role string, f field, in invocation, reason string) bool {
 	pos := in.pos
@@ -411,15 +474,52 @@ func (sh *shell) moreRoles(role string, f field, in invocation, reason string) b
 		}
 	case "proxy", "raw", "raw2", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "editable", "lang", "module", "a":
 		// Read by the program's own reader.
+	case "ex":
+		sh.editor(f, pos)
+	case "gitset":
+		key, value, _ := strings.Cut(f.text, "=")
+		f.text = value
+		sh.gitSetting(key, f, pos)
+	case "req": // a file, or a package by its name
+		if !f.exact || strings.HasPrefix(f.text, ".") || strings.HasPrefix(f.text, "/") {
+			sh.script(f, pos, reason)
+		}
+	case "sqlite":
+		sh.sqlite(f, pos)
+	case "sql":
+		if strings.Contains(f.text, `\!`) || strings.HasPrefix(strings.TrimSpace(f.text), "system") || strings.Contains(f.text, "source") || strings.Contains(f.text, `\i`) {
+			sh.opaque(pos, "a command of the client")
+		}
+	case "dc":
+		if strings.Contains(f.text, "!") {
+			sh.opaque(pos, "dc runs a command")
+		}
 	case "rsh":
+		if words := strings.Fields(f.text); !f.exact || len(words) > 0 && words[0] != "ssh" && words[0] != "rsh" {
+			sh.code("shell", f, pos, nil)
+			return true
+		} else if len(words) > 1 {
+			var args []field
+			for _, w := range words[1:] {
+				args = append(args, literal(strings.Trim(w, `"'`)))
+			}
+			o := parseOptions(rowsOf("ssh")[0].Opts, args, 0)
+			sh.applyOptions(&o, reason, pos)
+			return true
+		}
 		if i := strings.Index(f.text, "-i "); i >= 0 {
 			f.text, _, _ = strings.Cut(strings.TrimSpace(f.text[i+3:]), " ")
 			sh.role("key", f, pos, reason)
 		}
 	case "sshopt":
-		k, v, _ := strings.Cut(f.text, "=")
-		f.text = v
-		switch strings.ToLower(k) {
+		k, v, ok := strings.Cut(f.text, "=")
+		if !ok {
+			k, v, _ = strings.Cut(strings.TrimSpace(f.text), " ")
+		}
+		f.text = strings.TrimSpace(v)
+		switch strings.ToLower(strings.TrimSpace(k)) {
+		case "pkcs11provider", "securitykeyprovider":
+			sh.path(executes, f, sh.dir, pos, reason)
 		case "proxycommand", "localcommand", "knownhostscommand":
 			sh.code("shell", f, pos, nil)
 		case "identityfile":

@@ -17,6 +17,8 @@ func (sh *shell) curl(in invocation, o *options) {
 	for _, v := range o.values {
 		f := v.value
 		switch v.role {
+		case "proxy":
+			sh.host("network.client", f, in.pos, "curl goes by the proxy")
 		case "method":
 			switch strings.ToUpper(f.text) {
 			case "GET", "HEAD", "OPTIONS":

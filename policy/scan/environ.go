@@ -1,0 +1,78 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+
+	"skillrun/policy"
+)
+
+// What a variable of the environment decides of the programs that get it.
+var (
+	// The value is a command.
+	variablesRun = [...]string{
+		"BROWSER", "CVS_RSH", "EDITOR", "FCEDIT", "GIT_ASKPASS", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
+		"GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND", "LESSCLOSE", "LESSOPEN", "MANPAGER", "PAGER", "PROMPT_COMMAND", "RSYNC_RSH",
+		"RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "SSH_ASKPASS", "SUDO_ASKPASS", "SYSTEMD_PAGER", "VISUAL", "npm_config_script_shell",
+	}
+	// The value is a file of code that is run before anything else.
+	variablesFile = [...]string{"BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP"}
+	// The value is options, settings or code, which are not read.
+	variablesOpaque = [...]string{
+		"CARGO_BUILD_RUSTC_WRAPPER", "DYLD_INSERT_LIBRARIES", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
+		"LD_AUDIT", "LD_PRELOAD", "MAKEFLAGS", "PERL5DB", "PERL5OPT", "PYTHONHOME", "RUBYOPT", "TAR_OPTIONS", "_JAVA_OPTIONS",
+	}
+	// The value is where programs or libraries are looked for.
+	variablesSearch = [...]string{"DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"}
+	// Programs that show or edit and are no news.
+	plainViewers = [...]string{"", ":", "cat", "emacs", "less", "more", "nano", "true", "vi", "vim"}
+)
+
+// environ reads the setting of a variable that programs take code from.
+func (sh *shell) environ(name string, f field, pos policy.Pos) {
+	named := func(list []string) bool { return slices.Contains(list, name) }
+	switch {
+	case named(variablesRun[:]):
+		if f.text = strings.TrimLeft(f.text, "|-"); !f.exact || !slices.Contains(plainViewers[:], f.text) {
+			sh.code("shell", f, pos, nil)
+		}
+	case named(variablesFile[:]):
+		if name == "ENV" && f.exact && !strings.ContainsAny(f.text, "/$`") {
+			return // a name of many things
+		}
+		sh.script(f, pos, name+" names it")
+		if strings.Contains(f.text, "$(") || strings.Contains(f.text, "`") {
+			sh.opaque(pos, name+" is expanded by the shell that gets it")
+		}
+	case strings.HasPrefix(name, "PS") && len(name) == 3:
+		if f.computed || strings.Contains(f.text, "$(") || strings.Contains(f.text, "`") {
+			sh.opaque(pos, name+" has commands in it")
+		}
+	case named(variablesSearch[:]):
+		for _, dir := range strings.Split(f.text, ":") {
+			if dir != "$"+name && !systemDir(dir) && (dir != "" || name == "PATH" && f.exact) {
+				sh.unknownAt(pos, "programs and libraries are looked for in "+name+": "+policy.Escape(dir))
+				return
+			}
+		}
+	case name == "NODE_OPTIONS" || name == "GOFLAGS":
+		for _, word := range [...]string{"require", "import", "loader", "-r", "exec", "vettool", "overlay", "eval", "$"} {
+			if !f.exact || strings.Contains(f.text, word) {
+				sh.opaque(pos, name+" names code")
+				return
+			}
+		}
+	case named(variablesOpaque[:]), strings.HasPrefix(name, "GIT_CONFIG"), strings.HasPrefix(name, "BASH_FUNC_"), strings.HasPrefix(name, "BASH_ALIASES"):
+		if f.text != "" || !f.exact {
+			sh.opaque(pos, name+" decides what runs")
+		}
+	}
+}
+
+// evaluated reads a text that the shell evaluates as arithmetic or as the name
+// of a variable: a subscript in it is expanded once more.
+func (sh *shell) evaluated(f field, pos policy.Pos) {
+	if i := strings.IndexByte(f.text, '['); i >= 0 && (strings.Contains(f.text[i:], "$(") || strings.Contains(f.text[i:], "`")) {
+		sh.opaque(pos, "a subscript with a command in it")
+	}
+}

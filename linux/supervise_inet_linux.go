@@ -71,7 +71,7 @@ type inetSocket struct {
 	ino    uint64
 	fd     int // a copy of the caller's; -1 once it was let go
 	six    bool
-	only6  bool // IPV6_V6ONLY, when it was bound
+	only6  bool // the caller set IPV6_V6ONLY, whatever the socket has
 	state  inetState
 	asked  netip.AddrPort // the address that the caller thinks it has
 	actual netip.AddrPort // a stream's, where it is bound
@@ -418,9 +418,20 @@ func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
 		}
 	}
 	if k.six {
-		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // fails if it is bound; so does what follows
+		n.openToFour(k, fd) // fails if it is bound; so does what follows
 	}
 	return connectRaw(fd, inetRaw(to, k.six))
+}
+
+// openToFour has a stream of IPv6 take addresses of IPv4, whatever the caller
+// asked for, which is remembered, and says whether that was IPv6 alone.
+func (n *inet) openToFour(k *inetSocket, fd int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if only, err := unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY); err == nil && only != 0 {
+		k.only6 = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) == nil
+	}
+	return k.only6
 }
 
 // lead connects a stream that wants to go to dst to where it is led.
@@ -473,10 +484,6 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 	if fd < 0 {
 		return unix.EACCES
 	}
-	only6 := 0
-	if k.six {
-		only6, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY)
-	}
 	to := at
 	granted, any := n.mayListen(at.Port())
 	if !any && n.roams {
@@ -486,11 +493,8 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 	}
 	if !granted {
 		own := n.private4
-		if k.six && at.Addr().Is6() && (only6 != 0 || at.Addr().IsLoopback()) {
+		if k.six && (n.openToFour(k, fd) || at.Addr().IsLoopback()) && at.Addr().Is6() {
 			own = n.private6
-		}
-		if k.six {
-			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
 		}
 		to = netip.AddrPortFrom(own, at.Port())
 	}
@@ -504,7 +508,14 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	k.actual, k.only6 = localOf(fd), only6 != 0
+	k.actual = localOf(fd)
+	switch {
+	case k.six && granted:
+		only, _ := unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY)
+		k.only6 = only != 0
+	case at.Addr().Is6() && !at.Addr().IsUnspecified():
+		k.only6 = true // as the kernel does
+	}
 	k.asked = netip.AddrPortFrom(at.Addr(), k.actual.Port())
 	return 0
 }
@@ -641,6 +652,14 @@ func (n *inet) name(r *request, k *inetSocket) {
 // stands in for one. Others set them themselves: nothing is decided by them.
 func serveSetsockopt(r *request) {
 	k := r.internet()
+	if k != nil && k.end == nil && r.only6() {
+		n := r.s.inet
+		n.mu.Lock()
+		if k.state == inetFresh && !k.asked.IsValid() {
+			k.only6 = false // from now on it is the kernel's to say
+		}
+		n.mu.Unlock()
+	}
 	if k == nil || k.end == nil {
 		r.resume()
 		return
@@ -666,11 +685,16 @@ func serveSetsockopt(r *request) {
 	}
 }
 
+// only6 says that a call is about IPV6_V6ONLY.
+func (r *request) only6() bool {
+	return int(int32(r.args[1])) == unix.IPPROTO_IPV6 && int(int32(r.args[2])) == unix.IPV6_V6ONLY
+}
+
 // serveGetsockopt tells the options of the socket that the caller takes it
 // for.
 func serveGetsockopt(r *request) {
 	k := r.internet()
-	if k == nil || k.end == nil {
+	if k == nil || k.end == nil && !(k.only6 && r.only6()) {
 		r.resume()
 		return
 	}

@@ -48,6 +48,13 @@ s = socket.socket(I4, S); print("bad", call(libc.connect, s.fileno(), sockaddr(I
 for fam in fams:
     for t in S, D:
         s = socket.socket(fam, t); print("told", [s.getsockopt(socket.SOL_SOCKET, o) for o in (socket.SO_TYPE, 39, 38, socket.SO_ACCEPTCONN, socket.SO_ERROR, socket.SO_REUSEADDR)], s.getsockname()[:2], told(s.getpeername))
+if I6 in fams:
+    only = lambda s: s.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+    def limit(s, on): return told(s.setsockopt, socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, on)
+    l6 = server(I6)
+    for way in (lambda s: s.bind(("::1", 0))), (lambda s: s.bind(("::", 0))), (lambda s: s.listen()), (lambda s: s.connect(l6.getsockname())):
+        for on in True, False:
+            s = socket.socket(I6, S); seen = [only(s), limit(s, not on), only(s), limit(s, on), only(s)]; way(s); print("only IPv6", on, seen, only(s), limit(s, not on), only(s))
 size = ctypes.c_uint(4); short = ctypes.create_string_buffer(b"\xff" * 16); print("short", libc.getsockname(l.fileno(), short, ctypes.byref(size)), size.value, short.raw[:2], short.raw[4:16] == b"\xff" * 12)
 
 # Sockets that several descriptors and processes have.

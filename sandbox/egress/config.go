@@ -6,9 +6,12 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/profiles"
 )
@@ -31,8 +34,9 @@ type Config struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	// MaxConnections bounds the connections alive at once (10000). Each takes
-	// two descriptors, and four more while it carries bulk data.
+	// MaxConnections bounds the connections alive at once (10000, or as many as
+	// the process's limit of open files leaves room for). Each takes two
+	// descriptors, and four more while it carries bulk data.
 	MaxConnections int
 	// HeadTimeout bounds the wait for the rest of a TLS or HTTP head once its
 	// first byte is there (20 s), and for a connection out (20 s).
@@ -94,7 +98,7 @@ func New(cfg Config) (*Gate, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.MaxConnections <= 0 {
-		cfg.MaxConnections = 10000
+		cfg.MaxConnections = connectionsFor(openFiles())
 	}
 	if cfg.HeadTimeout <= 0 {
 		cfg.HeadTimeout = 20 * time.Second
@@ -194,9 +198,28 @@ func (g *Gate) release(c io.Closer) {
 	c.Close()
 }
 
-// accept hands each connection of ln to f. Errors that pass, such as a lack of
+// connectionsFor gives how many connections there can be with so many open
+// files: some are for other things, and without those nothing goes on.
+func connectionsFor(files uint64) int {
+	const (
+		most   = 10000
+		others = 256
+	)
+	return int(min(most, (max(files, 2*others)-others)/2))
+}
+
+func openFiles() uint64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024
+	}
+	return uint64(limit.Cur)
+}
+
+// accept hands each connection of ln to f, and those that are too many at once
+// to crowd; without it they are reset. Errors that pass, such as a lack of
 // descriptors, are waited out.
-func (g *Gate) accept(ln net.Listener, f func(net.Conn)) error {
+func (g *Gate) accept(ln net.Listener, f, crowd func(net.Conn)) error {
 	if !g.hold(ln) {
 		return net.ErrClosed
 	}
@@ -212,7 +235,9 @@ func (g *Gate) accept(ln net.Listener, f func(net.Conn)) error {
 		}
 		if g.live.Add(1) > int64(g.cfg.MaxConnections) {
 			g.live.Add(-1)
-			reset(conn)
+			if reset(conn); crowd != nil {
+				crowd(conn)
+			}
 			continue
 		}
 		if !g.begin() {
@@ -233,20 +258,33 @@ func (g *Gate) accept(ln net.Listener, f func(net.Conn)) error {
 // failures counts errors in a row.
 type failures int
 
-// over says whether an error ends a server. A closed socket does, and so does
-// one that keeps failing; others, such as a lack of descriptors, are waited out.
+// over says whether an error ends a server, and waits if it does not.
 func (f *failures) over(err error) bool {
-	if err == nil {
-		*f = 0
-		return false
-	}
-	if errors.Is(err, net.ErrClosed) || *f >= 200 {
-		return true
-	}
-	*f++
-	time.Sleep(min(time.Duration(*f)*time.Millisecond, 100*time.Millisecond))
-	return false
+	wait, over := f.count(err)
+	time.Sleep(wait)
+	return over
 }
+
+// count says whether an error ends a server: a closed socket does, and so does
+// one that keeps failing. A lack of descriptors or memory passes, however long
+// it takes; nothing else is to be done meanwhile.
+func (f *failures) count(err error) (wait time.Duration, over bool) {
+	const most = 200
+	switch {
+	case err == nil:
+		*f = 0
+		return 0, false
+	case errors.Is(err, net.ErrClosed):
+		return 0, true
+	case *f < most:
+		*f++
+	case !slices.ContainsFunc(lacking[:], func(e error) bool { return errors.Is(err, e) }):
+		return 0, true
+	}
+	return min(time.Duration(*f)*time.Millisecond, 100*time.Millisecond), false
+}
+
+var lacking = [...]error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM}
 
 // reset closes a connection so that the other side sees it refused, not ended.
 func reset(c net.Conn) {

@@ -65,6 +65,18 @@ func (p *pending) register(local, dst netip.AddrPort) {
 	close(w.known)
 }
 
+// take gives the destination of the connection from local, once, if it is known.
+func (p *pending) take(local netip.AddrPort) netip.AddrPort {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.m[local]
+	if w == nil || !w.dst.IsValid() {
+		return netip.AddrPort{}
+	}
+	delete(p.m, local)
+	return w.dst
+}
+
 // wait gives the destination of the connection from local, once.
 func (p *pending) wait(over context.Context, local netip.AddrPort) (netip.AddrPort, bool) {
 	p.mu.Lock()
@@ -118,7 +130,7 @@ func (g *Gate) ServeLoopback() error {
 			return
 		}
 		x.plain(dst)
-	})
+	}, func(c net.Conn) { g.crowd(g.known.take(addrPort(c.RemoteAddr()))) })
 	return nil
 }
 
@@ -148,8 +160,12 @@ func (g *Gate) Connect(dst netip.AddrPort) (door netip.AddrPort, register func(l
 	default:
 		v.Reason = x.aim(dst, g.Handed(dst.Addr()))
 	}
-	if v.Reason == Granted && !door.IsValid() {
+	switch {
+	case v.Reason != Granted:
+	case !door.IsValid():
 		v.Reason = Unreachable
+	case g.live.Load() >= int64(g.cfg.MaxConnections):
+		v.Reason = OverCount
 	}
 	v.Allowed = v.Reason == Granted
 	if x.rule != nil {

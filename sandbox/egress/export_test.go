@@ -27,6 +27,20 @@ func Classify(b []byte) string {
 	return [...]string{"unclear", "tls", "http", "opaque"}[classify(b)]
 }
 
+// Failures gives after how many errors like this one a server is over, 0 if
+// after none of a thousand.
+func Failures(err error) int {
+	var f failures
+	for n := range 1000 {
+		if _, over := f.count(err); over {
+			return n + 1
+		}
+	}
+	return 0
+}
+
+func ConnectionsFor(files uint64) int { return connectionsFor(files) }
+
 func ChunkSize(b []byte) (int64, int, error) { return chunkSize(b) }
 
 func (g *Gate) Reply(msg []byte) []byte { return g.reply(msg, true) }

@@ -324,9 +324,8 @@ func TestSlow(t *testing.T) {
 			}
 			defer conn.Close()
 			io.WriteString(conn, c.first)
-			start := time.Now()
-			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) > 1200*time.Millisecond {
-				t.Errorf("%s:%d %q: still open after %v", c.host, c.port, c.first, time.Since(start))
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s:%d %q: still open", c.host, c.port, c.first)
 			}
 		})
 		if all := settled(t, g, v)[before:]; len(all) != 1 || all[0].Reason != c.reason {
@@ -338,7 +337,7 @@ func TestSlow(t *testing.T) {
 func TestMaxConnections(t *testing.T) {
 	w := newWorld(t)
 	n := rules()
-	g, _ := newGate(t, n, func(c *egress.Config) { c.MaxConnections = 3 })
+	g, v := newGate(t, n, func(c *egress.Config) { c.MaxConnections = 3 })
 	run := newRun(t, g, n)
 	run.in(func() {
 		var open []net.Conn
@@ -361,7 +360,11 @@ func TestMaxConnections(t *testing.T) {
 			c.Close()
 		}
 	})
-	settled(t, g, &verdicts{})
+	all := settled(t, g, v)
+	refused := slices.DeleteFunc(slices.Clone(all), func(v egress.Verdict) bool { return v.Allowed })
+	if len(all) != 5 || len(refused) != 2 || refused[0].Reason != egress.OverCount || refused[0].Addr.String() != "192.0.2.7" || refused[0].Port != 7000 {
+		t.Errorf("%+v", refused)
+	}
 	run.in(func() {
 		c, err := place{w, insideDNS}.dial("192.0.2.7", 7000)
 		if err != nil {
@@ -376,36 +379,49 @@ func TestMaxConnections(t *testing.T) {
 	})
 }
 
-// TestParallel runs a thousand connections at once.
+// TestParallel has ten thousand connections at once, or as many as there are
+// descriptors for: client, gate twice, server, and the pipe by which it echoes.
 func TestParallel(t *testing.T) {
 	newWorld(t)
 	n := rules()
 	g, v := newGate(t, n)
 	run := newRun(t, g, n)
-	const many = 1000
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	many := int(min(10000, (max(files.Cur, 1000)-500)/6))
+	echoes := func(c net.Conn, i int) {
+		c.SetDeadline(time.Now().Add(time.Minute))
+		var b, got [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(i))
+		c.Write(b[:])
+		if _, err := io.ReadFull(c, got[:]); err != nil || got != b {
+			t.Errorf("connection %d of %d: %x, %v", i, many, got, err)
+		}
+	}
 	var conns []net.Conn
+	before := inUse()
 	run.in(func() {
-		for range many {
+		for i := range many {
 			c, err := net.Dial("tcp", "192.0.2.7:7000")
 			if err != nil {
-				t.Error(err)
+				t.Errorf("connection %d of %d: %v", i, many, err)
 				return
 			}
 			conns = append(conns, c)
+			echoes(c, i)
 		}
 	})
+	// Here, for client and server, too.
+	if got, most := int64(inUse())-int64(before), int64(many)*64<<10; got > most {
+		t.Errorf("%d connections take %d bytes; at most %d", many, got, most)
+	}
 	var wg sync.WaitGroup
 	for i, c := range conns {
 		wg.Go(func() {
 			defer c.Close()
-			c.SetDeadline(time.Now().Add(20 * time.Second))
-			var b [8]byte
-			binary.BigEndian.PutUint64(b[:], uint64(i))
-			c.Write(b[:])
-			var got [8]byte
-			if _, err := io.ReadFull(c, got[:]); err != nil || got != b {
-				t.Errorf("connection %d: %x, %v", i, got, err)
-			}
+			echoes(c, -i)
 		})
 	}
 	wg.Wait()
@@ -766,5 +782,26 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 	if len(rows) > 4097 || refused != 10000 || sent != 10000 {
 		t.Errorf("%d rows, %d refused, %d sent", len(rows), refused, sent)
+	}
+}
+
+// TestScarce: a lack of descriptors is no end, and the gate leaves some to
+// others.
+func TestScarce(t *testing.T) {
+	for err, want := range map[error]int{
+		&net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}: 0,
+		syscall.ENOBUFS: 0,
+		syscall.EINVAL:  201,
+		&net.OpError{Op: "accept", Err: net.ErrClosed}: 1,
+		nil: 0,
+	} {
+		if got := egress.Failures(err); got != want {
+			t.Errorf("%v: over after %d; want %d", err, got, want)
+		}
+	}
+	for files, want := range map[uint64]int{0: 128, 64: 128, 1024: 384, 4096: 1920, 20000: 9872, 1 << 20: 10000, 1<<64 - 1: 10000} {
+		if got := egress.ConnectionsFor(files); got != want {
+			t.Errorf("%d files: %d connections; want %d", files, got, want)
+		}
 	}
 }

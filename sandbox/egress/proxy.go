@@ -39,7 +39,7 @@ func (g *Gate) ServeProxy(ln net.Listener) error {
 				return
 			}
 		}
-	})
+	}, nil)
 }
 
 func (x *exchange) answer(status string) {

@@ -188,10 +188,9 @@ func (b *buffers) read(src net.Conn) (*[chunk]byte, int, error) {
 		}
 		return true
 	}
-	if err = raw.Read(try); crowded {
+	for err = raw.Read(try); crowded && err == nil; err = raw.Read(try) {
 		crowded = false
-		buf = b.get()
-		err = raw.Read(try)
+		buf = b.get() // and lost again if what was there is gone
 	}
 	switch {
 	case err != nil:

@@ -65,7 +65,7 @@ func (g *Gate) ServeDNSTCP(ln net.Listener) error {
 				return
 			}
 		}
-	})
+	}, nil)
 }
 
 // reply gives the answer to one message, nil for what deserves none.

@@ -11,7 +11,18 @@ import (
 func (g *Gate) Serve(ln net.Listener) error {
 	return g.accept(ln, func(c net.Conn) {
 		g.exchange(c, DoorGate).plain(addrPort(c.LocalAddr()))
-	})
+	}, func(c net.Conn) { g.crowd(addrPort(c.LocalAddr())) })
+}
+
+// crowd reports a connection that was one too many, to dst if that is known.
+func (g *Gate) crowd(dst netip.AddrPort) {
+	x := g.exchange(nil, DoorGate)
+	if why := x.aim(dst, g.Handed(dst.Addr())); why != Granted && dst.IsValid() {
+		x.v.Reason = why
+	} else {
+		x.v.Reason = OverCount
+	}
+	x.report()
 }
 
 // Handle carries one connection of the run to dst, and closes it.

@@ -290,14 +290,14 @@ func TestAsker(t *testing.T) {
 	if len(a.asked) != 0 {
 		t.Fatal("asked about what is allowed")
 	}
-	w.want(s.Decide(ctx, bash("curl https://a.com/\x1b[2J\u202e -o \u200bx # \r")), policy.Allow, "a command")
+	w.want(s.Decide(ctx, bash("curl https://a.com/\x1b[2J\u202e -o \u200bx # \a")), policy.Allow, "a command")
 	w.want(s.Decide(ctx, fetch("a.com")), policy.Allow, "what the yes was about")
 	if len(a.asked) != 1 || len(a.asked[0].Needs) == 0 {
 		t.Fatalf("asked %+v", a.asked)
 	}
 	p := a.asked[0]
 	for _, text := range []string{p.Reason, p.Needs[0].Target, p.Needs[0].Reason} {
-		if strings.ContainsAny(text, "\x1b\r\u202e\u200b") {
+		if strings.ContainsAny(text, "\x1b\a\u202e\u200b") {
 			t.Errorf("a prompt has %q", text)
 		}
 	}

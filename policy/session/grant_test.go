@@ -301,7 +301,7 @@ func TestAsker(t *testing.T) {
 			t.Errorf("a prompt has %q", text)
 		}
 	}
-	if want := "curl https://a.com/\x1b[2J\u202e -o \u200bx # \r"; p.Input != want {
+	if want := "curl https://a.com/\x1b[2J\u202e -o \u200bx # \a"; p.Input != want {
 		t.Errorf("the prompt has %q, want %q", p.Input, want)
 	}
 	if p.Choices[0] != "deny" || p.Session != "s1" || p.Tool != "Bash" {

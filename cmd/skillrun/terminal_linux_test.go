@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -183,7 +182,7 @@ func eachWay(t *testing.T, command []string, f func(t *testing.T, cmd *exec.Cmd)
 }
 
 func TestTerminal(t *testing.T) {
-	catchIgnored()
+	sandboxtest.CatchIgnored()
 	const idle = "while :; do sleep 0.05; done"
 	for _, c := range []struct {
 		name, script string
@@ -255,7 +254,7 @@ func TestTerminal(t *testing.T) {
 
 // A shell with job control stops and continues what skillrun runs.
 func TestJobControl(t *testing.T) {
-	catchIgnored()
+	sandboxtest.CatchIgnored()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	session := func(launch string) string {
 		t.Logf("launched by %q", launch)
@@ -320,21 +319,9 @@ func TestJobControl(t *testing.T) {
 	}
 }
 
-// catchIgnored has the programs that tests start begin with the default
-// actions, also where the tests were started by nohup(1): execve(2) keeps what
-// is ignored, and resets what is caught. It is not undone: os/signal would
-// ignore such a signal again, and not say so any more.
-func catchIgnored() {
-	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
-}
-
 // How a command ends is how skillrun ends, without a terminal, too.
 func TestEnding(t *testing.T) {
-	catchIgnored()
+	sandboxtest.CatchIgnored()
 	for _, c := range []struct{ name, script, want string }{
 		{"exit", "echo out; echo err >&2; exit 42", "exit 42"},
 		{"hup", "kill -HUP $$", "signal 1, core false"},

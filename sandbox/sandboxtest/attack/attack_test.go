@@ -76,6 +76,7 @@ func skillrun(t *testing.T) string {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	sandboxtest.CatchIgnored()
 	code := m.Run()
 	if path, err := built(); err == nil && *program == "" {
 		os.RemoveAll(filepath.Dir(path))

@@ -199,8 +199,14 @@ func TestBypass(t *testing.T) {
 		}
 		return list
 	}
-	attempt(t, sites[0], true, "bare")
-	if lacking := w.await(tokens("bare")); len(lacking) > 0 {
+	// All at once on a machine that is busy, one or another may not be in time:
+	// each has to get there once.
+	lacking := tokens("bare")
+	for try := 0; try < 5 && len(lacking) > 0; try++ {
+		attempt(t, sites[0], true, "bare")
+		lacking = w.await(lacking)
+	}
+	if len(lacking) > 0 {
 		t.Errorf("not seen from bare programs either: %v", lacking)
 	}
 	for i, s := range sites {

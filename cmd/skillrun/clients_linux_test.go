@@ -49,7 +49,7 @@ import select, socket
 a = socket.getaddrinfo('HOST', 80, socket.AF_INET, socket.SOCK_STREAM)[0][4]
 s = socket.socket(); s.setblocking(False)
 e = select.epoll(); e.register(s, select.EPOLLOUT)
-s.connect_ex(a); print(e.poll(5) != [], s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), s.getpeername() == a)"`},
+s.connect_ex(a); print(e.poll(30) != [], s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), s.getpeername() == a)"`},
 	{"python threads", "python3", `python3 -c "
 import concurrent.futures as f, urllib.request as u
 with f.ThreadPoolExecutor(20) as p: print(set(p.map(lambda i: u.urlopen('http://HOST/a').read(), range(100))))"`},
@@ -64,7 +64,7 @@ with f.ThreadPoolExecutor(20) as p: print(set(p.map(lambda i: u.urlopen('http://
 	{"bash /dev/tcp", "bash", `bash -c 'exec 3<>/dev/tcp/HOST/80; printf "GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n" >&3; head -c 60 <&3'`},
 	{"getent", "getent", `getent ahosts HOST`},
 	{"busybox", "busybox", `busybox wget -qO- http://HOST/a`},
-	{"nc", "nc", `printf 'GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n' | nc -w 5 HOST 80 | grep -a host=`},
+	{"nc", "nc", `printf 'GET /a HTTP/1.0\r\nHost: HOST\r\n\r\n' | nc -w 30 HOST 80 | grep -a host=`},
 	{"git clone", "git", `d=$(mktemp -d out.XXXXXX); git clone -q http://HOST/repo.git $d 2>&1 && cat $d/file`},
 	{"git over https", "git", `GIT_SSL_CAINFO=$PWD/ca.crt git ls-remote https://HOST/repo.git HEAD`},
 	{"pip install", "pip", `d=$(mktemp -d pip.XXXXXX); pip install -q --no-deps --no-cache-dir --no-compile --retries 0 --disable-pip-version-check --trusted-host HOST --index-url http://HOST/simple --target $d nothing 2>/dev/null; cat $d/nothing.py`},
@@ -105,7 +105,7 @@ static int wait_for(int s) {
 	struct pollfd p = {.fd = s, .events = POLLOUT};
 	int n, e = 0;
 	socklen_t k = sizeof e;
-	while ((n = poll(&p, 1, 5000)) < 0 && errno == EINTR) ;
+	while ((n = poll(&p, 1, 30000)) < 0 && errno == EINTR) ;
 	return n != 1 || getsockopt(s, SOL_SOCKET, SO_ERROR, &e, &k) || e;
 }
 int main(int n, char **v) {
@@ -120,7 +120,7 @@ int main(int n, char **v) {
 		epoll_ctl(e, EPOLL_CTL_ADD, s, &ev);
 		epoll_wait(e, &ev, 1, 0);
 		connect(s, a->ai_addr, a->ai_addrlen);
-		if (epoll_wait(e, &ev, 1, 5000) != 1) return 3;
+		if (epoll_wait(e, &ev, 1, 30000) != 1) return 3;
 		if (wait_for(s)) return 4;
 		fcntl(s, F_SETFL, 0);
 	} else if (!strcmp(mode, "thread")) {
@@ -253,7 +253,7 @@ func (s site) home() string { return filepath.Join(s.dir, "home") }
 // start runs a shell script there, in a run or bare, and gives its output. The
 // script has the files as descriptors from 3 on.
 func (s site) start(t *testing.T, bare bool, script string, files ...*os.File) (stdout, stderr string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var words []string
 	if !bare {

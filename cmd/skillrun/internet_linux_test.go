@@ -112,7 +112,7 @@ func inOwnInternet(t *testing.T) bool {
 // newInternet serves names and, at every address, ports 53, 80 and 443.
 func newInternet(t *testing.T, names map[string]string) *internet {
 	w := &internet{names: names, files: map[string][]byte{}, news: make(chan struct{}, 1)}
-	web := http.Server{Handler: w, ReadTimeout: 10 * time.Second}
+	web := http.Server{Handler: w, ReadTimeout: time.Minute}
 	for port, listen := range map[string]func(net.Listener) error{
 		":80": web.Serve,
 		":443": func(ln net.Listener) error {
@@ -146,10 +146,10 @@ func (w *internet) note(format string, args ...any) {
 	}
 }
 
-// await gives what is lacking when all was noted, or after 10 seconds. What
+// await gives what is lacking when all was noted, or after half a minute. What
 // was noted stays for reached.
 func (w *internet) await(wanted []string) (lacking []string) {
-	end := time.After(10 * time.Second)
+	end := time.After(30 * time.Second)
 	for {
 		w.mu.Lock()
 		lacking = slices.DeleteFunc(slices.Clone(wanted), func(s string) bool { return noted(w.seen, s) })
@@ -366,7 +366,7 @@ func (w *internet) certificate(t *testing.T) *tls.Config {
 
 // stock puts a git repository and packages of three ecosystems on the servers.
 func (w *internet) stock(t *testing.T, dir string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-ec", `git init -q work; cd work; echo content >file; git add file
 git -c user.name=n -c user.email=e commit -q -m m; git clone -q --bare . ../repo.git; cd ../repo.git; git update-server-info`)

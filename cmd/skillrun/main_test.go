@@ -125,11 +125,11 @@ func program(t testing.TB) string {
 // goClient is the Go program of the list: this binary, under another name.
 func goClient() {
 	host := os.Args[1]
-	c, err := net.DialTimeout("tcp", net.JoinHostPort(host, "80"), 5*time.Second)
+	c, err := net.DialTimeout("tcp", net.JoinHostPort(host, "80"), 30*time.Second)
 	if err != nil {
 		os.Exit(1)
 	}
-	c.SetDeadline(time.Now().Add(5 * time.Second))
+	c.SetDeadline(time.Now().Add(30 * time.Second))
 	io.WriteString(c, "GET /a HTTP/1.0\r\nHost: "+host+"\r\n\r\n")
 	b, err := io.ReadAll(c)
 	_, body, _ := strings.Cut(string(b), "\r\n\r\n")

@@ -12,7 +12,7 @@ import (
 var reaches = []struct{ name, permission, script, want, said string }{
 	{"packages are the registries, and nothing else", `"package.install"`,
 		`curl -sk https://registry.npmjs.org/m1; curl -sk https://pypi.org/m2; curl -s http://registry.npmjs.org/m3
-curl -sk https://m4.evil.example/; curl -s -m 2 --resolve pypi.org:443:151.101.1.69 -k https://pypi.org/m5`,
+curl -sk https://m4.evil.example/; curl -s -m 30 --resolve pypi.org:443:151.101.1.69 -k https://pypi.org/m5`,
 		"m1 m2", "skillrun: denied connect m4.evil.example"},
 	{"packages of one ecosystem", `"package.install", "constraints": {"resource_scope": ["npm"]}`,
 		`curl -sk https://registry.npmjs.org/m1; curl -sk https://pypi.org/m2`,
@@ -34,7 +34,7 @@ curl -sk -d x https://good.example/m9`,
 		`curl -s http://203.0.113.9/m1; curl -s http://203.0.113.127/m2; curl -s http://203.0.113.128/m3; curl -s http://203.0.112.9/m4; curl -s -g 'http://[::ffff:203.0.113.9]/m5'`,
 		"m1 m2 m5", "skillrun: denied connect 203.0.113.128"},
 	{"a range of ports", `"external_api.call", "constraints": {"resource_scope": ["good.example:7770-7779"]}`,
-		`printf '\001m1' | nc -N -w 2 good.example 7777; curl -s http://good.example/m2`,
+		`printf '\001m1' | nc -N -w 30 good.example 7777; curl -s http://good.example/m2`,
 		"m1", ""},
 	{"a private address is not what a public name gives", `"external_api.call", "constraints": {"resource_scope": ["private.example", "good.example"]}`,
 		`curl -s http://private.example/m1; curl -s --resolve good.example:80:10.0.0.5 http://good.example/m2; curl -s http://good.example/m3`,

@@ -90,7 +90,7 @@ func (tty *terminal) start(cmd *exec.Cmd) {
 // wait returns when text was printed after what was waited for before.
 func (tty *terminal) wait(text string) {
 	tty.t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() {
+	timer := time.AfterFunc(time.Minute, func() {
 		tty.mu.Lock()
 		tty.closed = true
 		tty.more.Broadcast()
@@ -293,7 +293,7 @@ func TestJobControl(t *testing.T) {
 			{"tidied", ""},
 			{"Stopped", ""},
 			{"prompt> ", "fg\n"},
-			{"back", "two\n"},
+			{"back\r\n", "two\n"},
 			{"read two", ""},
 			{"prompt> ", "./run idle\n"},
 			{"ready\r\n", "\x1a"},

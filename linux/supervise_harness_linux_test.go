@@ -165,7 +165,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	cmd.Stdin = c.stdin
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 30 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(c.t, cmd.Start())
 	theirs.Close()

@@ -31,7 +31,7 @@ for fam, to in (I4, "127.0.0.1"), (I4, "0.0.0.0"), (I6, "::ffff:127.0.0.1"):
     for blocking in True, False:
         s = socket.socket(fam, S); s.setblocking(blocking); e = select.epoll(); e.register(s, select.EPOLLIN | select.EPOLLOUT)
         first = s.connect_ex((to, shut))
-        print("refused", to, blocking, name(first), [m for _, m in e.poll(5)], name(s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)), name(s.connect_ex((to, shut))))
+        print("refused", to, blocking, name(first), [m for _, m in e.poll(60)], name(s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)), name(s.connect_ex((to, shut))))
 async def refused(): await asyncio.open_connection("127.0.0.1", shut)
 print("asyncio", told(asyncio.run, refused()))
 

@@ -160,6 +160,48 @@ static void bind_no_device(void) {
 	setsockopt(s, SOL_SOCKET, SO_BINDTODEVICE, "", 1);
 	reach_by(s, OTHER, SINK);
 }
+static void bind_index(void) {
+	int s = stream(OTHER), lo = 1;
+	setsockopt(s, SOL_SOCKET, SO_BINDTOIFINDEX, &lo, sizeof lo);
+	reach_by(s, OTHER, SINK);
+}
+static void bind_late(void) { bound(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT); }
+
+// option sets what only some may set, and goes on without.
+static int option(int s, int level, int name, const void *v, socklen_t n) {
+	setsockopt(s, level, name, v, n);
+	return s;
+}
+static const int one = 1;
+static void transparent(void) { reach_by(option(stream(OTHER), IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one), OTHER, SINK); }
+static void transparent6(void) { reach_by(option(stream(OTHER6), IPPROTO_IPV6, IPV6_TRANSPARENT, &one, sizeof one), OTHER6, SINK); }
+static void ulp(void) {
+	int s = option(stream(OTHER), IPPROTO_TCP, TCP_ULP, "smc", 4);
+	reach_by(option(s, IPPROTO_TCP, TCP_ULP, "mptcp", 6), OTHER, SINK);
+}
+static void repair(void) {
+	int on = 1, queue = 2, number = 1, off = -1, s = stream(OTHER);
+	option(option(s, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on), IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof queue);
+	option(option(s, IPPROTO_TCP, TCP_QUEUE_SEQ, &number, sizeof number), IPPROTO_TCP, TCP_REPAIR, &off, sizeof off);
+	reach_by(s, OTHER, SINK);
+}
+static void record_route(void) {
+	static const unsigned char route[] = {7, 7, 4, 0, 0, 0, 0, 0};
+	reach_by(option(stream(OTHER), IPPROTO_IP, IP_OPTIONS, route, sizeof route), OTHER, SINK);
+}
+static void scoped(void) {
+	int s = stream("fe80::1");
+	address d;
+	socklen_t n = to(&d, "fe80::1", SINK);
+	d.v6.sin6_scope_id = 1;
+	if (connect(s, &d.a, n) == 0) tell(s);
+}
+static void short6(void) {
+	address d;
+	to(&d, OTHER6, SINK);
+	int s = stream(OTHER6);
+	if (connect(s, &d.a, 24) == 0) tell(s);
+}
 static void non_blocking(void) {
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	address d;
@@ -212,6 +254,67 @@ static void descriptor_race(void) {
 	moved = 1;
 	pthread_join(t, 0);
 }
+
+static void *undo(void *p) {
+	struct sockaddr none = {.sa_family = AF_UNSPEC};
+	(void)p;
+	while (!moved) connect(fd, &none, sizeof none);
+	return 0;
+}
+static void unspec_race(void) {
+	pthread_t t;
+	address here[2];
+	socklen_t n = to(&here[0], GRANTED, 80);
+	to(&here[1], OTHER, SINK);
+	fd = stream(OTHER);
+	pthread_create(&t, 0, undo, 0);
+	for (int i = 0; i < 300; i++) {
+		if (connect(fd, &here[i & 1].a, n) == 0) send(fd, token, strlen(token), MSG_NOSIGNAL);
+		if (i % 10 == 9) reach(OTHER, SINK);
+	}
+	moved = 1;
+	pthread_join(t, 0);
+}
+
+// A thread with descriptors of its own has another socket under the number.
+static void *alone(void *p) {
+	address d;
+	socklen_t n = to(&d, OTHER, SINK);
+	if (unshare(CLONE_FILES)) return p;
+	dup2(stream(OTHER), fd);
+	for (int i = 0; i < 50; i++)
+		if (connect(fd, &d.a, n) == 0) send(fd, token, strlen(token), MSG_NOSIGNAL);
+	return 0;
+}
+static void own_table(void) {
+	pthread_t t;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	pthread_create(&t, 0, alone, 0);
+	pthread_join(t, 0);
+	reach(OTHER, SINK);
+}
+
+// One process makes the socket, another has it.
+static int passed(int type) {
+	int pair[2];
+	char room[CMSG_SPACE(sizeof(int))] = {0}, b[1] = {0};
+	struct iovec v = {b, 1};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return -1;
+	if (fork() == 0) {
+		int s = socket(AF_INET, type, 0);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(sizeof s);
+		memcpy(CMSG_DATA(c), &s, sizeof s);
+		sendmsg(pair[1], &m, 0);
+		_exit(0);
+	}
+	close(pair[1]);
+	if (recvmsg(pair[0], &m, 0) < 1 || !CMSG_FIRSTHDR(&m)) return -1;
+	return *(int *)CMSG_DATA(CMSG_FIRSTHDR(&m));
+}
+static void passed_stream(void) { reach_by(passed(SOCK_STREAM), OTHER, SINK); }
+static void passed_udp(void) { cast_by(passed(SOCK_DGRAM), OTHER, SINK); }
 
 // What is heard from outside is a way in.
 static void listens(const char *ip, int port) {
@@ -279,6 +382,35 @@ static void udp_sendmmsg(void) {
 		m[i].msg_hdr.msg_iov = &v, m[i].msg_hdr.msg_iovlen = 1;
 	}
 	if (sendmmsg(s, m, 2, 0) < 1) sendmmsg(s, m + 1, 1, 0);
+}
+static void udp6_source(void) {
+	int s = socket(AF_INET6, SOCK_DGRAM, 0);
+	address d;
+	char room[CMSG_SPACE(sizeof(struct in6_pktinfo))] = {0};
+	struct iovec v = {token, strlen(token)};
+	struct msghdr m = {.msg_name = &d, .msg_namelen = to(&d, OTHER6, SINK), .msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = IPPROTO_IPV6, c->cmsg_type = IPV6_PKTINFO, c->cmsg_len = CMSG_LEN(sizeof(struct in6_pktinfo));
+	struct in6_pktinfo i = {.ipi6_ifindex = 1};
+	memcpy(CMSG_DATA(c), &i, sizeof i);
+	sendmsg(s, &m, 0);
+}
+static void udp_segment(void) {
+	int size = 500;
+	send_by(option(socket(AF_INET, SOCK_DGRAM, 0), IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size), OTHER, SINK);
+}
+static void udp_interface(void) {
+	int lo = htonl(1);
+	cast_by(option(socket(AF_INET, SOCK_DGRAM, 0), IPPROTO_IP, IP_UNICAST_IF, &lo, sizeof lo), OTHER, SINK);
+}
+static void udp_connected_sendmsg(void) {
+	int s = socket(AF_INET, SOCK_DGRAM, 0);
+	address granted, d;
+	socklen_t n = to(&granted, GRANTED, 443);
+	connect(s, &granted.a, n);
+	struct iovec v = {token, strlen(token)};
+	struct mmsghdr m[2] = {{.msg_hdr = {.msg_iov = &v, .msg_iovlen = 1}}, {.msg_hdr = {.msg_name = &d, .msg_namelen = to(&d, OTHER, SINK), .msg_iov = &v, .msg_iovlen = 1}}};
+	if (sendmmsg(s, m, 2, 0) < 2) sendmmsg(s, m + 1, 1, 0);
 }
 static void udplite(void) { cast_by(socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), OTHER, SINK); }
 
@@ -440,6 +572,11 @@ static const struct { const char *name; void (*try)(void); } attempts[] = {
 	{"fast-open-sendmsg", fast_open_sendmsg}, {"fast-open-connect", fast_open_connect}, {"unspec", unspec},
 	{"unspec-udp", unspec_udp}, {"unspec-udp-connect", unspec_udp_connect}, {"bind-outside", bind_outside},
 	{"bind-free", bind_free}, {"bind-device", bind_device}, {"bind-no-device", bind_no_device},
+	{"bind-index", bind_index}, {"bind-late", bind_late}, {"transparent", transparent}, {"transparent6", transparent6},
+	{"ulp", ulp}, {"repair", repair}, {"record-route", record_route}, {"scoped", scoped}, {"short6", short6},
+	{"unspec-race", unspec_race}, {"own-table", own_table}, {"passed", passed_stream}, {"passed-udp", passed_udp},
+	{"udp6-source", udp6_source}, {"udp-segment", udp_segment}, {"udp-interface", udp_interface},
+	{"udp-connected-sendmsg", udp_connected_sendmsg},
 	{"non-blocking", non_blocking}, {"address-race", address_race}, {"descriptor-race", descriptor_race},
 	{"listen-all", listen_all}, {"listen6", listen6}, {"listen-outside", listen_outside},
 	{"udp", udp}, {"udp6", udp6}, {"udp-mapped", udp_mapped}, {"udp-loopback", udp_loopback},

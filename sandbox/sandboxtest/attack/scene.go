@@ -298,7 +298,8 @@ func (s *scene) plantShared(*Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if fd, _, e := syscall.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_CREAT|unix.O_EXCL|unix.O_RDWR, 0o600, 0, 0, 0); e == 0 {
+	small := [8]int{1: 1, 2: 64} // struct mq_attr: of the usual size a user may have nine
+	if fd, _, e := syscall.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_CREAT|unix.O_EXCL|unix.O_RDWR, 0o600, uintptr(unsafe.Pointer(&small)), 0, 0); e == 0 {
 		unix.Close(int(fd))
 		s.closers = append(s.closers, func() { syscall.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)), 0, 0) })
 	}

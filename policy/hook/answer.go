@@ -40,7 +40,9 @@ type forms interface {
 // where it asks nobody, above all.
 func (a *Agent) Reply(e *Event, ans Answer) Reply {
 	if ans.Reason == "" {
-		ans.Reason = "not allowed"
+		if ans.Reason = "not allowed"; ans.Effect == policy.Allow {
+			ans.Reason = "allowed"
+		}
 	}
 	ans.Reason = "skillrun: " + ans.Reason
 	r := Reply{}

@@ -107,6 +107,8 @@ type reader struct {
 
 // programText reads Python or JavaScript.
 func (s *scan) programText(lang, src string, p place) {
+	src = strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n") // both end a line, of a comment too
+	s.disguised(lang == "python", src, p)
 	root := parse(src, lang == "python")
 	r := &reader{scan: s, place: p, python: lang == "python", block: "/"}
 	// First what the module's names will hold, for functions that are called
@@ -119,6 +121,48 @@ func (s *scan) programText(lang, src string, p place) {
 	s.steps = steps
 	r.late, r.scope, r.block, r.blocks = r.scope.vars, &scope{vars: map[string]binding{}}, "/", 0
 	r.statements(root.kids)
+}
+
+// disguised says where a text is not what it looks like to this reader: names
+// that the language reads as other ones, other encodings, other line ends.
+func (s *scan) disguised(python bool, src string, p place) {
+	if python {
+		head := src
+		if i := strings.IndexByte(head, '\n'); i >= 0 {
+			if j := strings.IndexByte(head[i+1:], '\n'); j >= 0 {
+				head = head[:i+1+j]
+			}
+		}
+		for line := range strings.Lines(head) {
+			i := strings.Index(line, "coding")
+			if i < 0 || !strings.HasPrefix(strings.TrimLeft(line, " \t\f"), "#") || len(line) < i+8 || line[i+6] != ':' && line[i+6] != '=' {
+				continue
+			}
+			switch name := strings.ToLower(strings.TrimLeft(line[i+7:], " \t")); {
+			case strings.HasPrefix(name, "utf-8"), strings.HasPrefix(name, "utf8"), strings.HasPrefix(name, "ascii"), strings.HasPrefix(name, "latin-1"), strings.HasPrefix(name, "iso-8859-"), strings.HasPrefix(name, "us-ascii"):
+			default:
+				s.opaque(p.at(1, 1), "text in another encoding")
+			}
+		}
+	} else if strings.ContainsAny(src, "\u2028\u2029") {
+		s.opaque(p.at(1, 1), "line separators that do not show")
+	}
+	if !strings.ContainsFunc(src, func(c rune) bool { return c >= 0x80 }) && (python || !strings.Contains(src, `\u`)) {
+		return
+	}
+	for _, t := range tokens(src, python, 1, 1) {
+		if t.kind == tokOp && t.text == `\` && !python || t.kind == tokName && strings.ContainsFunc(t.text, compatible) && python {
+			s.opaque(p.at(t.line, t.col), "a name that is read as another")
+			return
+		}
+	}
+}
+
+// compatible names the characters that Python takes for other letters in names
+// (NFKC): full width, mathematical, superscript, letterlike.
+func compatible(c rune) bool {
+	return c >= 0xff00 && c <= 0xffef || c >= 0x1d400 && c <= 0x1d7ff || c >= 0x2070 && c <= 0x218f || c >= 0x1d2c && c <= 0x1dbf || c >= 0x02b0 && c <= 0x02ff ||
+		c == 0xaa || c == 0xba || c == 0x17f || c >= 0xfb00 && c <= 0xfb06 || c >= 0x2460 && c <= 0x24ff || c >= 0x1f100 && c <= 0x1f2ff
 }
 
 func (r *reader) statements(list []*node) {
@@ -626,6 +670,13 @@ func (r *reader) attr(v val, name string) val {
 		if name == "default" && !r.python {
 			return v
 		}
+		// A module within another is that module: shutil.os.remove.
+		if r.python && v.qual != "asyncio" && v.qual != "" && !strings.HasSuffix(v.qual, ")") {
+			switch name {
+			case "os", "_os", "sys", "_sys", "subprocess", "shutil", "_shutil", "io", "_io", "builtins", "socket", "_socket":
+				return val{kind: valThing, qual: strings.TrimPrefix(name, "_")}
+			}
+		}
 		return val{kind: valThing, qual: v.qual + "." + name, recv: &v}
 	}
 	return val{kind: valThing, qual: "." + name, recv: &v}
@@ -642,10 +693,18 @@ func (r *reader) indexed(n *node) val {
 			r.env(key)
 			out = val{kind: valThing, qual: "env:"}
 		case v.kind == valThing && (v.qual == "globals()" || v.qual == "locals()" || v.qual == "vars()" || v.qual == "global" || v.qual == "builtins" || strings.HasSuffix(v.qual, ".__dict__")):
-			if key.kind == valText && key.exact && !key.decoded {
+			if module, ok := strings.CutSuffix(v.qual, ".__dict__"); ok && key.kind == valText && key.exact && !key.decoded {
+				out = r.attr(val{kind: valThing, qual: module}, key.text)
+			} else if v.qual == "vars()" && len(v.items) == 1 && key.kind == valText && key.exact && !key.decoded {
+				out = r.attr(v.items[0], key.text)
+			} else if key.kind == valText && key.exact && !key.decoded {
 				out = r.name(key.text)
 			} else {
 				out = val{kind: valThing, qual: "computed"}
+			}
+		case v.kind == valThing && v.qual == "sys.modules" && r.python:
+			if out = (val{kind: valThing, qual: "computed"}); key.kind == valText && key.exact {
+				out.qual = key.text
 			}
 		case v.kind == valThing && key.text == "constructor" && !r.python:
 			out = r.attr(v, "constructor")
@@ -820,7 +879,7 @@ func (r *reader) local(name string) {
 	}
 	for _, t := range tries {
 		if at := r.env0().locate(t); at != "" && r.env0().exists(at) {
-			if strings.HasSuffix(at, ".json") || strings.HasSuffix(at, ".node") {
+			if strings.HasSuffix(at, ".json") {
 				return
 			}
 			r.follow(at, r.place)

@@ -91,6 +91,9 @@ func (r *reader) lang() string {
 
 // invoke reads one call and says what it gives.
 func (r *reader) invoke(c *invoked) val {
+	if !r.python && strings.HasSuffix(c.qual, ".constructor") {
+		r.opaque(r.pos, "calls a constructor, which may be that of functions")
+	}
 	switch {
 	case c.qual == "computed":
 		r.opaque(r.pos, "calls a function whose name is computed")
@@ -100,6 +103,20 @@ func (r *reader) invoke(c *invoked) val {
 			r.use(a)
 		}
 		return val{}
+	}
+	r.handed(c.args)
+	r.handed(c.kw.items)
+	for _, through := range [...]string{".call", ".bind", ".apply", ".__call__"} {
+		if f, ok := strings.CutSuffix(c.qual, through); ok && r.known(f) {
+			d := *c
+			if d.qual = f; through != ".__call__" {
+				d.args = c.args[min(1, len(c.args)):]
+			}
+			if through == ".apply" {
+				d.args = []val{{from: "many"}}
+			}
+			return r.invoke(&d)
+		}
 	}
 	if v, ok := r.pure(c); ok {
 		return v
@@ -164,6 +181,37 @@ func (r *reader) invoke(c *invoked) val {
 		return val{}
 	}
 	return gives
+}
+
+// handed reads the functions that a call is given: whoever has one may call it,
+// with anything.
+func (r *reader) handed(args []val) {
+	for _, a := range args {
+		a.each(func(f val) {
+			if f.kind == valThing && r.known(f.qual) {
+				pos := r.pos
+				r.invoke(&invoked{qual: f.qual, recv: f.recv, args: []val{{}}, kw: val{kind: valDict}})
+				r.pos = pos
+			}
+		})
+	}
+}
+
+// known says whether a name is that of a function of a module that the table
+// has.
+func (r *reader) known(qual string) bool {
+	if strings.HasSuffix(qual, ")") || strings.HasPrefix(qual, ".") {
+		return false
+	}
+	name := qual
+	if !r.python {
+		if i := strings.LastIndexByte(qual, '.'); i > 0 && (strings.HasPrefix(qual, "fs.") || strings.HasPrefix(qual, "child_process.")) {
+			module, _, _ := strings.Cut(qual, ".")
+			name = module + "." + strings.TrimSuffix(qual[i+1:], "Sync")
+		}
+	}
+	row := callOf(r.lang() + name)
+	return row != nil && (strings.Contains(qual, ".") || qual == "open" || qual == "exec" || qual == "eval") && (row.Args != "" || len(row.Needs) > 0 || row.Special != "")
 }
 
 // reading says whether a function takes the environment without copying it.
@@ -278,6 +326,10 @@ func (r *reader) role(role string, v val, reason string) {
 		}
 	case "code":
 		r.languageCode(v)
+	case "codetext": // or a function
+		if v.kind == valText {
+			r.languageCode(v)
+		}
 	case "env":
 		r.env(v)
 	default:

@@ -199,8 +199,14 @@ func (p *parser) pythonStatement() *node {
 		case "case":
 			if n := p.peek(1); n.kind != tokOp || n.text == "(" || n.text == "[" || n.text == "{" {
 				p.i++
-				p.toColon()
-				return p.body(p.node(nodeBlock))
+				n := p.node(nodeBlock)
+				for !p.is(":") && !p.is("if") && p.tok().kind != tokLine && p.tok().kind != tokEnd {
+					p.i++ // the pattern calls nothing
+				}
+				if p.accept("if") {
+					n.kids = append(n.kids, p.toColon())
+				}
+				return p.body(n)
 			}
 		}
 	}
@@ -210,12 +216,13 @@ func (p *parser) pythonStatement() *node {
 // assignment reads an expression statement with its assignments.
 func (p *parser) assignment() *node {
 	x := p.listOf()
-	if p.python && p.is(":") { // an annotation
+	if p.python && p.is(":") { // an annotation, which is evaluated too
 		p.i++
-		p.expr()
-		if !p.is("=") {
-			return x
+		annotation := p.expr()
+		if p.accept("=") {
+			x = (&node{kind: nodeAssign, kids: []*node{x, p.listOf()}}).at(x)
 		}
+		return (&node{kind: nodeOther, kids: []*node{annotation, x}}).at(x)
 	}
 	var targets []*node
 	for {

@@ -218,47 +218,57 @@ func (p *jsonParser) string() (string, error) {
 }
 
 func (p *jsonParser) escape(b []byte) ([]byte, error) {
-	at := p.pos()
-	p.i++
-	c := p.peek()
-	p.i++
-	switch c {
-	case '"', '\\', '/':
-		return append(b, c), nil
-	case 'n':
-		return append(b, '\n'), nil
-	case 't':
-		return append(b, '\t'), nil
-	case 'r':
-		return append(b, '\r'), nil
-	case 'b':
-		return append(b, '\b'), nil
-	case 'f':
-		return append(b, '\f'), nil
-	case 'u':
-		r, ok := p.hex4()
-		if ok && utf16.IsSurrogate(r) {
-			var low rune
-			if ok = p.word(`\u`); ok {
-				low, ok = p.hex4()
-			}
-			r = utf16.DecodeRune(r, low)
-			ok = ok && r != utf8.RuneError
-		}
-		if !ok {
-			return nil, errorAt(at, "bad unicode escape")
-		}
+	r, size := Unescape(p.data[p.i:])
+	switch {
+	case size > 0:
+		p.i += size
 		return utf8.AppendRune(b, r), nil
+	case p.i+1 < len(p.data) && p.data[p.i+1] == 'u':
+		return nil, errorAt(p.pos(), "bad unicode escape")
 	}
-	return nil, errorAt(at, "unknown escape")
+	return nil, errorAt(p.pos(), "unknown escape")
 }
 
-func (p *jsonParser) hex4() (rune, bool) {
-	if len(p.data)-p.i < 4 {
+// Unescape reads the escape of a JSON string (RFC 8259) that data begins with,
+// and gives its character and how many bytes it takes: 0 if that is no escape,
+// or half of a surrogate pair.
+func Unescape(data []byte) (r rune, size int) {
+	if len(data) < 2 || data[0] != '\\' {
+		return 0, 0
+	}
+	switch c := data[1]; c {
+	case '"', '\\', '/':
+		return rune(c), 2
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case 'r':
+		return '\r', 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'u':
+		r, ok := hex4(data[2:])
+		if ok && !utf16.IsSurrogate(r) {
+			return r, 6
+		}
+		if ok && len(data) > 8 && data[6] == '\\' && data[7] == 'u' {
+			low, _ := hex4(data[8:]) // 0 is no half
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				return r, 12
+			}
+		}
+	}
+	return 0, 0
+}
+
+func hex4(data []byte) (r rune, ok bool) {
+	if len(data) < 4 {
 		return 0, false
 	}
-	var r rune
-	for _, c := range p.data[p.i : p.i+4] {
+	for _, c := range data[:4] {
 		switch {
 		case '0' <= c && c <= '9':
 			c -= '0'
@@ -271,6 +281,5 @@ func (p *jsonParser) hex4() (rune, bool) {
 		}
 		r = r<<4 | rune(c)
 	}
-	p.i += 4
 	return r, true
 }

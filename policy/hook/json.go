@@ -2,8 +2,9 @@ package hook
 
 import (
 	"fmt"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"skillrun/policy"
 )
 
 // maxDepth bounds how deep JSON may nest.
@@ -209,71 +210,17 @@ func (p *parser) string() (string, error) {
 		case c < 0x20:
 			return "", p.fail("control character in a string")
 		case c == '\\':
-			r, err := p.escape()
-			if err != nil {
-				return "", err
+			r, size := policy.Unescape(p.data[p.i:])
+			if size == 0 {
+				return "", p.fail("bad escape")
 			}
+			p.i += size
 			b = utf8.AppendRune(b, r)
 		default:
 			b = append(b, c)
 			p.i++
 		}
 	}
-}
-
-func (p *parser) escape() (rune, error) {
-	p.i++
-	c := p.peek()
-	p.i++
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), nil
-	case 'n':
-		return '\n', nil
-	case 't':
-		return '\t', nil
-	case 'r':
-		return '\r', nil
-	case 'b':
-		return '\b', nil
-	case 'f':
-		return '\f', nil
-	case 'u':
-		r, ok := p.hex4()
-		if ok && utf16.IsSurrogate(r) {
-			low := rune(0)
-			if ok = p.ahead(`\u`); ok {
-				low, ok = p.hex4()
-			}
-			r = utf16.DecodeRune(r, low)
-			ok = ok && r != utf8.RuneError
-		}
-		if ok {
-			return r, nil
-		}
-	}
-	return 0, p.fail("bad escape")
-}
-
-func (p *parser) hex4() (r rune, ok bool) {
-	if len(p.data)-p.i < 4 {
-		return 0, false
-	}
-	for _, c := range p.data[p.i : p.i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	p.i += 4
-	return r, true
 }
 
 // quoteJSON appends s as a JSON string.

@@ -126,3 +126,45 @@ func TestForeign(t *testing.T) {
 		t.Errorf("%v %v", f, err)
 	}
 }
+
+// What others could have written, or write to by another name, is refused.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(dir, file string) error
+		want  string // of the file, or of the directory after "directory: "
+	}{
+		"sound":                 {func(dir, file string) error { return nil }, ""},
+		"read by others":        {func(dir, file string) error { return errors.Join(os.Chmod(dir, 0o755), os.Chmod(file, 0o644)) }, ""},
+		"the group's":           {func(dir, file string) error { return os.Chmod(file, 0o620) }, "can be written by others"},
+		"everybody's":           {func(dir, file string) error { return os.Chmod(file, 0o602) }, "can be written by others"},
+		"two names":             {func(dir, file string) error { return os.Link(file, dir+"/second") }, "has a second name"},
+		"a link":                {func(dir, file string) error { return errors.Join(os.Rename(file, dir+"/g"), os.Symlink("g", file)) }, "is a symbolic link"},
+		"a fifo":                {func(dir, file string) error { return errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)) }, "is not a regular file"},
+		"a directory":           {func(dir, file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "is not a regular file"},
+		"directory of a group":  {func(dir, file string) error { return os.Chmod(dir, 0o720) }, "directory: can be written by others"},
+		"everybody's directory": {func(dir, file string) error { return os.Chmod(dir, 0o702) }, "directory: can be written by others"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			check(t, os.Mkdir(dir, 0o700))
+			check(t, os.WriteFile(dir+"/f", []byte("x"), 0o600))
+			check(t, c.spoil(dir, dir+"/f"))
+			d, err := private.OpenDir(dir)
+			if want, ok := strings.CutPrefix(c.want, "directory: "); ok {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				return
+			}
+			check(t, err)
+			defer d.Close()
+			b, err := private.ReadFile(d, "f", 10)
+			switch {
+			case c.want == "" && (err != nil || string(b) != "x"):
+				t.Errorf("control: %q, %v", b, err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%q, %v, want %s", b, err, c.want)
+			}
+		})
+	}
+}

@@ -75,6 +75,7 @@ func calls() []call {
 		{nr: unix.SYS_SCHED_SETSCHEDULER, name: "sched_setscheduler", serve: serveSchedule},
 		{nr: unix.SYS_SCHED_SETATTR, name: "sched_setattr", serve: serveSchedule},
 		{nr: unix.SYS_SCHED_SETAFFINITY, name: "sched_setaffinity", serve: serveSchedule},
+		{nr: unix.SYS_SETPGID, name: "setpgid", serve: serveGroup},
 		{nr: unix.SYS_SETPRIORITY, name: "setpriority", serve: serveSchedule, path: 1},
 		{nr: unix.SYS_IOPRIO_SET, name: "ioprio_set", serve: serveSchedule, path: 1},
 	}, legacyCalls()...)

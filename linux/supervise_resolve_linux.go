@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"path"
 	"strconv"
 	"strings"
@@ -548,14 +549,23 @@ func (r *request) link(cur, fd int, name string) (target string, jump int, e uni
 
 // magic follows one of the caller's own magic links.
 func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
+	process, thread, e := r.numbers(cur)
+	if e != 0 {
+		return -1, e
+	}
 	if where == "/proc" {
-		return dup(r.task.dir)
+		// In the /proc that the caller sees: Landlock's rules are about that one.
+		if name == "thread-self" {
+			process += "/task/" + thread
+		}
+		fd, err := unix.Openat(cur, process, openDir, 0)
+		return fd, errno(err)
 	}
 	parts := strings.Split(strings.TrimPrefix(where, "/proc/"), "/")
 	if len(parts) >= 3 && parts[1] == "task" {
 		parts = parts[2:]
 	}
-	if !strings.HasPrefix(where, "/proc/") || !r.ownNumber(cur, parts[0]) {
+	if !strings.HasPrefix(where, "/proc/") || parts[0] != process && parts[0] != thread {
 		return -1, unix.EACCES
 	}
 	switch parts = append(parts[1:], name); {
@@ -568,40 +578,42 @@ func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
 	return fd, errno(err)
 }
 
-// ownNumber says whether number names the caller's process or thread in the
-// /proc that cur lies in.
-func (r *request) ownNumber(cur int, number string) bool {
+// numbers gives those of the caller's process and thread in the /proc that cur
+// lies in.
+func (r *request) numbers(cur int) (process, thread string, e unix.Errno) {
 	var ours, theirs unix.Stat_t
-	if unix.Fstat(r.s.proc, &ours) != nil || unix.Fstat(cur, &theirs) != nil {
-		return false
+	if err := errors.Join(unix.Fstat(r.s.proc, &ours), unix.Fstat(cur, &theirs)); err != nil {
+		return "", "", unix.EACCES
 	}
 	fd, err := unix.Openat(r.task.dir, "status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false
+		return "", "", errno(err)
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 4096)
 	n, err := unix.Read(fd, buf)
 	if err != nil {
-		return false
+		return "", "", errno(err)
 	}
 	// NStgid and NSpid list the numbers from our namespace inwards.
-	for _, line := range strings.Split(string(buf[:n]), "\n") {
+	for line := range strings.SplitSeq(string(buf[:n]), "\n") {
 		key, value, _ := strings.Cut(line, ":")
-		if key != "NStgid" && key != "NSpid" {
+		all := strings.Fields(value)
+		if key != "NStgid" && key != "NSpid" || len(all) == 0 {
 			continue
 		}
-		numbers := strings.Fields(value)
-		if len(numbers) == 0 {
-			continue
-		}
-		n := numbers[len(numbers)-1]
+		number := all[len(all)-1]
 		if ours.Dev == theirs.Dev {
-			n = numbers[0]
+			number = all[0]
 		}
-		if n == number {
-			return true
+		if key == "NSpid" {
+			thread = number
+		} else {
+			process = number
 		}
 	}
-	return false
+	if process == "" || thread == "" {
+		return "", "", unix.EACCES
+	}
+	return process, thread, 0
 }

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -27,4 +28,32 @@ func serveSchedule(r *request) {
 	default:
 		r.resume()
 	}
+}
+
+// serveGroup serves setpgid with a group. The kernel lets a process into every
+// group of its session, and signals all of a group that is in the background when
+// one of it reads the terminal: so the run could stop the user's other jobs. It
+// may join the group in which it was started, and those of its own processes. As
+// above, the caller goes on itself: what was asked for is in registers.
+func serveGroup(r *request) {
+	pid, group := int(int32(r.args[0])), int(int32(r.args[1]))
+	switch {
+	case r.s.config.OwnProcesses, pid == group, pid == 0 && group == r.tid, group == unix.Getpgrp(), r.s.ownGroup(group):
+		r.resume()
+	default:
+		r.refuse(ruling{errno: errPerm, path: "process group " + strconv.Itoa(group)})
+	}
+}
+
+// ownGroup says whether all of a process group are the run's. One that has
+// nobody in it is: the kernel refuses it.
+func (s *Supervisor) ownGroup(group int) bool {
+	if _, is, ok := s.stat(group); ok && is == group {
+		return s.belongs(group) // nobody from outside gets into it but by joining the run
+	}
+	list, err := s.processes()
+	return err == nil && !slices.ContainsFunc(list, func(pid int) bool {
+		_, is, ok := s.stat(pid)
+		return ok && is == group && !s.belongs(pid)
+	})
 }

@@ -124,36 +124,23 @@ func (r *request) signalMany(group int, sg sign) unix.Errno {
 			return unix.ESRCH
 		}
 	}
-	fd, err := unix.Openat(r.s.proc, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	pids, err := r.s.processes()
 	if err != nil {
 		return errno(err)
 	}
-	defer unix.Close(fd)
 	result := unix.ESRCH
-	buf := make([]byte, 8192)
 	self := false
-	for {
-		n, err := unix.Getdents(fd, buf)
-		if err != nil || n <= 0 {
-			break
+	for _, pid := range pids {
+		_, g, ok := r.s.stat(pid)
+		if !ok || group != everyone && g != group || group == everyone && pid == int(own) || !r.s.belongs(pid) {
+			continue
 		}
-		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
-		for _, name := range names {
-			pid, err := strconv.Atoi(name)
-			if err != nil {
-				continue
-			}
-			_, g, ok := r.s.stat(pid)
-			if !ok || group != everyone && g != group || group == everyone && pid == int(own) || !r.s.belongs(pid) {
-				continue
-			}
-			if pid == int(own) {
-				self = true // last, or a deadly signal would spare the others
-				continue
-			}
-			if e := r.signal(pid, sg); e == 0 || result == unix.ESRCH {
-				result = e
-			}
+		if pid == int(own) {
+			self = true // last, or a deadly signal would spare the others
+			continue
+		}
+		if e := r.signal(pid, sg); e == 0 || result == unix.ESRCH {
+			result = e
 		}
 	}
 	if self {
@@ -163,6 +150,27 @@ func (r *request) signalMany(group int, sg sign) unix.Errno {
 }
 
 const everyone = -1
+
+// processes lists all that /proc shows.
+func (s *Supervisor) processes() (pids []int, err error) {
+	fd, err := unix.Openat(s.proc, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for buf := make([]byte, 8192); ; {
+		n, err := unix.Getdents(fd, buf)
+		if err != nil || n <= 0 {
+			return pids, err
+		}
+		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			if pid, err := strconv.Atoi(name); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+}
 
 func serveKill(r *request) {
 	pid, sg := int(int32(r.args[0])), sign{number: int(int32(r.args[1]))}

@@ -434,6 +434,13 @@ func serveBind(r *request) {
 		r.fail(unix.EACCES)
 		return
 	}
+	if a.abstract() && !r.s.config.OwnNetwork {
+		// Programs outside look for each other by such names.
+		if rule := r.s.decider.socket(a.label(), false); !rule.ok() {
+			r.refuse(rule)
+			return
+		}
+	}
 	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
 		r.perform(func(r *request) unix.Errno {
 			e := bindRaw(r.a.fd, a.raw)

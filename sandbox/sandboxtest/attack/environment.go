@@ -30,8 +30,8 @@ func Here() Environment {
 	return Environment{name, linux.ProbeDeep()}
 }
 
-// Has says whether everything named is there: root, user (not root, and set-uid
-// programs get their user's rights), admin (CAP_SYS_ADMIN, and no filter before
+// Has says whether everything named is there: root, privileges (set-uid programs
+// get their user's rights), user (that, and not root), admin (CAP_SYS_ADMIN, and no filter before
 // ours), nofilter (no filter that answers as Docker's), namespaces (with mounts in
 // them), amd64; any other word is a program.
 func (e Environment) Has(needs []string) bool {
@@ -40,9 +40,9 @@ func (e Environment) Has(needs []string) bool {
 		switch n {
 		case "root":
 			return os.Geteuid() != 0
-		case "user":
+		case "privileges", "user":
 			held, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-			return os.Geteuid() == 0 || err != nil || held != 0
+			return err != nil || held != 0 || n == "user" && os.Geteuid() == 0
 		case "admin":
 			return os.Geteuid() != 0 || filtered || e.Features.Capabilities&(1<<unix.CAP_SYS_ADMIN) == 0
 		case "nofilter":

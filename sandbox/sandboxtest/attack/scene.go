@@ -36,6 +36,7 @@ type scene struct {
 	tmp, shm                             string // another program's
 	mark                                 string // is looked for outside
 	job                                  bool   // ordinary work goes on here
+	bystander                            bool   // the terminal has another job
 	key                                  int    // of the System V objects
 
 	secrets map[string]string // random word -> what holds it
@@ -84,7 +85,7 @@ func newScene(root string, p *Program) (*scene, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &scene{dir: dir, job: p.Job, mark: word("mark"), last: word("last"), heard: make(chan string, 64), secrets: map[string]string{}, key: 0x5ce0000 + int(time.Now().UnixNano()&0xffff)<<4 + os.Getpid()&15}
+	s := &scene{dir: dir, job: p.Job, bystander: strings.Contains(p.Code, "BYSTANDER"), mark: word("mark"), last: word("last"), heard: make(chan string, 64), secrets: map[string]string{}, key: 0x5ce0000 + int(time.Now().UnixNano()&0xffff)<<4 + os.Getpid()&15}
 	s.home, s.outside, s.skill, s.state = dir+"/home", dir+"/home/Documents", dir+"/skill", dir+"/state"
 	s.ws = s.home + "/project"
 	for _, plant := range [...]func(*Program) error{s.plantFiles, s.listen, s.plantShared, s.open, s.startVictim} {
@@ -573,6 +574,10 @@ func (s *scene) do(words []string) {
 			}
 		}()
 		s.closers = append(s.closers, func() { s.calm(); <-done })
+	case words[0] == "dial" && len(words) == 2:
+		if conn, err := net.Dial("unix", "@"+words[1]); err == nil {
+			s.closers = append(s.closers, func() { conn.Close() })
+		}
 	case words[0] == "type" && s.other != nil:
 		s.other.master.Write([]byte(s.secret("what is typed elsewhere") + "\n"))
 	case words[0] == "interrupt" && s.terminal != nil:

@@ -113,7 +113,12 @@ func (s *scene) run(c Confiner, flags []string, argv ...string) (Outcome, error)
 	if c.Path != "" {
 		argv = append(append([]string{c.Path}, c.Args(s.home, s.ws, s.skill, flags)...), argv...)
 	}
-	cmd := exec.Command("/bin/sh", append([]string{"-c", `trap : INT; "$@"; exit $?`, "sh"}, argv...)...)
+	shell := []string{"/bin/sh", "-c", `trap : INT; "$@"; exit $?`}
+	if s.bystander {
+		shell = []string{"/bin/bash", "-pc", `trap : INT; set -m; sleep 600 & b=$!; set +m; "$@"; r=$?
+read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job stopped"; kill -KILL $b; exit $r`}
+	}
+	cmd := exec.Command(shell[0], append(append(shell[1:], "sh"), argv...)...)
 	cmd.Dir = s.ws
 	cmd.Env = []string{
 		"HOME=" + s.home, "PATH=" + searchPath(), "LANG=C.UTF-8", "USER=user", "LOGNAME=user", "XDG_STATE_HOME=" + s.state,
@@ -155,21 +160,20 @@ func (s *scene) run(c Confiner, flags []string, argv ...string) (Outcome, error)
 	})
 	var output bytes.Buffer
 	var reading sync.WaitGroup
-	reading.Go(func() { s.follow(out, in, &output) })
+	end := word("end")
+	reading.Go(func() { s.follow(out, in, &output, end) })
 	err = cmd.Wait()
 	late := !timer.Stop()
 	elapsed := time.Since(start)
 	// What is left may hold the other end open for ever; what was printed is in
-	// the pipe.
+	// the pipe, or in the terminal before this word.
 	if f, ok := out.(*os.File); ok {
 		if s.terminal != nil {
-			f.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-		} else {
-			if w, ok := cmd.Stdout.(*os.File); ok {
-				w.Close()
-			}
-			f.SetReadDeadline(time.Now().Add(3 * time.Second))
+			go unix.Write(int(s.terminal.slave.Fd()), []byte(end+"\n"))
+		} else if w, ok := cmd.Stdout.(*os.File); ok {
+			w.Close()
 		}
+		f.SetReadDeadline(time.Now().Add(3 * time.Second))
 	}
 	reading.Wait()
 	o := Outcome{Output: output.Bytes(), Exit: cmd.ProcessState.ExitCode(), Elapsed: elapsed}
@@ -222,11 +226,15 @@ func (s *scene) start(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// follow reads what the run prints, and does what it asks for.
-func (s *scene) follow(out io.Reader, in io.WriteCloser, to *bytes.Buffer) {
+// follow reads what the run prints, up to the word end, and does what it asks for.
+func (s *scene) follow(out io.Reader, in io.WriteCloser, to *bytes.Buffer, end string) {
 	r := bufio.NewReader(out)
 	for {
 		line, err := r.ReadBytes('\n')
+		line, _, ended := bytes.Cut(line, []byte(end))
+		if ended {
+			err = io.EOF
+		}
 		if to.Len() < 16<<20 {
 			to.Write(line)
 		}

@@ -96,7 +96,7 @@ def flip():
     for _ in range(2000):
         try: call("renameat2", AT, P("r"), AT, P("s"), 2)
         except OSError: pass
-t = threading.Thread(target=flip); t.start()
+t = threading.Thread(target=flip, daemon=True); t.start()
 for i in range(2000):
     try: put("r/x%d" % i)
     except OSError: pass
@@ -106,7 +106,7 @@ b = buffer(b".git/hooks/post-commit\0"); stop = []
 def flip():
     while not stop:
         b[0] = b"_"; b[0] = b"."
-os.makedirs("_git/hooks"); t = threading.Thread(target=flip); t.start()
+os.makedirs("_git/hooks"); t = threading.Thread(target=flip, daemon=True); t.start()
 for _ in range(2000):
     fd = LIBC.open(b, os.O_WRONLY | os.O_CREAT, 0o755)
     if fd >= 0: os.close(fd)
@@ -117,3 +117,27 @@ put(".env", os.O_WRONLY)
 os.unlink(".env")
 #: secret made
 put("sub/new.key")
+#: git directory elsewhere
+put(".git/commondir")
+#: git's list of alternates, then its config through a descriptor of the root
+put("config", dir_fd=os.open("/proc/self/cwd/.git", os.O_PATH))
+#: hook through a hundred dots
+put("./" * 1500 + ".git/hooks/post-commit", mode=0o755)
+#: hook through a link that a thread makes
+stop = []; os.mkdir("x")
+def flip():
+    while not stop:
+        try: os.rmdir("x"); os.symlink(".git/hooks", "x")
+        except OSError: pass
+        try: os.unlink("x"); os.mkdir("x")
+        except OSError: pass
+t = threading.Thread(target=flip, daemon=True); t.start()
+for i in range(1500):
+    try: put("x/post-%d" % i)
+    except OSError: pass
+stop.append(1); t.join()
+#: hook by openat2
+os.write(call("openat2", os.open(".git", os.O_PATH), P("hooks/post-merge"), buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o755, 0x08)), 24), b"x")
+#: hook by a thread with a directory of its own
+def other(): call("unshare", 0x200); os.chdir(W + "/.git/hooks"); put("post-commit")
+t = threading.Thread(target=other); t.start(); t.join()

@@ -73,3 +73,16 @@ for line in open("/proc/keys"):
     if "canary" in line: got("the name of a key")
 #: inherited descriptor, its name
 each(lambda d: HOME.rsplit("/", 1)[0] in os.readlink("/proc/self/fd/%d" % d) and got("an inherited descriptor"), fds())
+#: a start file of the home
+sh("cat ~/.profile; . ~/.bashrc; echo $HOME"); say(os.path.expanduser("~"))
+if os.environ.get("HOME") == HOME: got("the user's home")
+#: a variable by which an agent is reached
+each(lambda n: got(n), [n for n in os.environ if n in ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DOCKER_HOST", "GPG_AGENT_INFO", "DISPLAY", "WAYLAND_DISPLAY", "XDG_STATE_HOME")])
+#: any process's auxiliary vector
+each(lambda p: (cat("/proc/%d/auxv" % p), got("an auxiliary vector")), [VICTIM, os.getppid()])
+#: session keyring, joined by its name needs=nofilter
+call("keyctl", 1, P("_ses")); got("a keyring")
+#: session keyring, replaced needs=nofilter
+call("keyctl", 1, 0); got("a keyring")
+#: user keyring needs=nofilter
+k = call("keyctl", 0, -4, 1); got("the user's keyring")

@@ -49,3 +49,25 @@ open("x.py", "w").write("print('GOT ran')"); run("/usr/bin/python3", "x.py")
 sh("cp %s lib.so" % [p for d in ("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu") for p in [d + "/libm.so.6"] if os.path.exists(p)][0])
 r = subprocess.run(["/bin/cat", "/proc/self/maps"], env={"LD_PRELOAD": W + "/lib.so"}, stdout=subprocess.PIPE).stdout
 if (W + "/lib.so").encode() in r: got("loaded")
+#: program outside, execveat of an O_PATH descriptor
+if child(lambda: call("execveat", os.open(O + "/program", os.O_PATH), P(""), (ctypes.c_char_p * 2)(b"x", None), (ctypes.c_char_p * 1)(None), 0x1000)) == 0: got("ran")
+#: program outside, by the dynamic loader
+loader = [p for p in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(p)][0]
+if subprocess.run([loader, O + "/program"]).returncode == 0: got("ran")
+#: program outside, as a library
+try: ctypes.CDLL(O + "/program")
+except OSError as e:
+    if "position" in str(e) or "dynamically load" in str(e): got("loaded")
+#: script whose interpreter is a script of the workspace
+sh("cp /bin/true i; chmod 755 i"); open("s", "w").write("#!%s/t\n" % W); open("t", "w").write("#!%s/i\n" % W); os.chmod("s", 0o755); os.chmod("t", 0o755); subprocess.run(["./s"], check=True); got("ran")
+#: deleted program
+sh("cp /bin/true x; chmod 755 x"); d = os.open("x", os.O_PATH); os.unlink("x")
+if child(lambda: call("execveat", d, P(""), (ctypes.c_char_p * 2)(b"x", None), (ctypes.c_char_p * 1)(None), 0x1000)) == 0: got("ran")
+#: memfd, sealed and then made executable control=may
+d = call("memfd_create", P("x"), 8); os.write(d, open("/bin/true", "rb").read()); os.fchmod(d, 0o755)
+if child(lambda: call("execveat", d, P(""), (ctypes.c_char_p * 2)(b"x", None), (ctypes.c_char_p * 1)(None), 0x1000)) == 0: got("ran")
+#: memfd of huge pages control=may
+d = call("memfd_create", P("x"), 4); got("a memfd that may be executed")
+#: a script in a memfd
+d = call("memfd_create", P("x"), 0); os.write(d, b"#!/bin/sh\nexit 0\n"); os.set_inheritable(d, True)
+if child(lambda: os.execv("/proc/self/fd/%d" % d, ["x"])) == 0: got("ran")

@@ -103,7 +103,7 @@ cat("/proc/%d/cwd/dir/inner" % VICTIM)
 cat("/proc/%d/root%s" % (VICTIM, KEY))
 #: another process's file
 cat("/proc/%d/fd/0" % VICTIM)
-#: another process's mapped file needs=root
+#: another process's mapped file needs=admin
 each(lambda n: cat("/proc/%d/map_files/%s" % (VICTIM, n)), [n for n in os.listdir("/proc/%d/map_files" % VICTIM) if "secret" in os.readlink("/proc/%d/map_files/%s" % (VICTIM, n))])
 #: another process's task
 cat("/proc/%d/task/%d/cwd/dir/inner" % (VICTIM, VICTIM))
@@ -166,7 +166,7 @@ name = "/dev/" + open("/proc/partitions").read().split("\n")[2].split()[3]; os.o
 os.mknod("disk", 0o600 | stat.S_IFBLK, os.stat(W).st_dev); os.open("disk", os.O_RDONLY); got("a node of the disk")
 #: kernel memory control=may
 each(lambda f: (os.open(f, os.O_RDONLY), got(f)), ["/proc/kcore", "/dev/mem", "/dev/kmem"])
-#: kernel log needs=root
+#: kernel log needs=admin
 os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK); got("the kernel's log")
 #: password hashes needs=root
 os.open("/etc/shadow", os.O_RDONLY); got("opened /etc/shadow")
@@ -185,9 +185,60 @@ os.getxattr(O + "/file", "user.canary"); got("an attribute")
 #: changes outside, watched limit=fs.stat
 n = LIBC.inotify_init1(os.O_NONBLOCK); w = LIBC.inotify_add_watch(n, P(O), 0x100); ask("plant", O + "/noticed")
 if select.select([n], [], [], 5)[0]: got("a notice of a new file outside")
-#: changes outside, by fanotify needs=root
+#: changes outside, by fanotify needs=admin
 call("fanotify_init", 0, 0); got("fanotify")
 #: the run's own record
 each(cat, [os.path.join(d, f) for d, _, fs in os.walk(STATE) for f in fs])
 #: the configuration
 cat(HOME + "/.config/skillrun/config.toml")
+#: openat2 beneath a directory
+d = os.open(HOME, os.O_PATH); say(os.read(call("openat2", d, P(".ssh/id_ed25519"), buffer(struct.pack("QQQ", 0, 0, 0x08)), 24), 4096))
+#: openat2 without magic links or other mounts
+say(os.read(call("openat2", AT, P(KEY), buffer(struct.pack("QQQ", 0, 0, 0x03)), 24), 4096))
+#: openat2 by a longer structure
+say(os.read(call("openat2", AT, P(KEY), buffer(struct.pack("QQQ", 0, 0, 0) + bytes(40)), 64), 4096))
+#: secret of the workspace, openat2
+say(os.read(call("openat2", AT, P(".env"), buffer(struct.pack("QQQ", 0, 0, 0x04)), 24), 4096))
+#: opened as if to create
+say(os.read(os.open(KEY, os.O_RDONLY | os.O_CREAT), 4096))
+#: secret of the workspace, opened as if to create
+say(os.read(os.open(".env", os.O_RDONLY | os.O_CREAT), 4096))
+#: secret of the workspace, through a descriptor that another thread swaps
+mine, theirs = os.open("olddir", os.O_PATH), os.open("sub", os.O_PATH); d, stop = os.dup(mine), []; put("olddir/.env.x")
+def flip():
+    while not stop: os.dup2(theirs, d); os.dup2(mine, d)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(3000):
+    try: cat("/proc/self/fd/%d/.env" % d); break
+    except OSError: pass
+stop.append(1); t.join()
+#: secret of the workspace, from a directory that another thread leaves
+stop = []
+def flip():
+    while not stop: os.chdir(W + "/sub"); os.chdir(W + "/olddir")
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(3000):
+    try: cat(".env"); break
+    except OSError: pass
+stop.append(1); t.join()
+#: by a tracer that changes the call needs=amd64
+name = P(KEY); at = ctypes.cast(name, ctypes.c_void_p).value; sys.stdout.flush(); pid = os.fork()
+if pid == 0:
+    call("ptrace", 0, 0, 0, 0); os.kill(os.getpid(), signal.SIGSTOP); fd = LIBC.syscall(ctypes.c_long(102)); say(os.read(fd, 4096)); os._exit(0)
+os.waitpid(pid, 0); regs = buffer(bytes(216)); LIBC.ptrace.argtypes = [ctypes.c_long] * 4; done = 0; LIBC.ptrace(0x4200, pid, 0, 1)
+while True:
+    LIBC.ptrace(24, pid, 0, 0)
+    if not os.WIFSTOPPED(os.waitpid(pid, 0)[1]): break
+    LIBC.ptrace(12, pid, 0, ctypes.addressof(regs)); r = list(struct.unpack("27Q", regs.raw))
+    if r[15] == 102 and r[10] == 0xffffffffffffffda and not done:
+        done, r[15], r[14], r[13] = 1, 2, at, 0; ctypes.memmove(regs, struct.pack("27Q", *r), 216); LIBC.ptrace(13, pid, 0, ctypes.addressof(regs))
+#: by a thread with a table of descriptors of its own
+def other():
+    call("unshare", 0x400); d = os.open(HOME + "/.ssh", os.O_PATH); say(os.read(os.open("id_ed25519", os.O_RDONLY, dir_fd=d), 4096))
+t = threading.Thread(target=other); t.start(); t.join()
+#: asynchronously
+d = os.open(KEY, os.O_RDONLY); b = buffer(bytes(4096)); ctx = ctypes.c_ulong(0); call("io_setup", 4, ctypes.byref(ctx))
+cb = buffer(struct.pack("QIIHhIQQqQII", 0, 0, 0, 0, 0, d, ctypes.addressof(b), 4096, 0, 0, 0, 0)); call("io_submit", ctx.value, 1, (ctypes.c_void_p * 1)(ctypes.addressof(cb)))
+time.sleep(.05); say(b.raw)
+#: through a pipe, by splice and tee
+i = os.open(KEY, os.O_RDONLY); r, w = os.pipe(); r2, w2 = os.pipe(); call("splice", i, 0, w, 0, 4096, 0); LIBC.tee(r, w2, 4096, 0); say(os.read(r2, 4096))

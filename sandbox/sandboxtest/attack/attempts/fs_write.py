@@ -132,3 +132,56 @@ os.mkdir("m"); call("renameat2", AT, P("m"), AT, P("olddir"), 2); sh("rm -rf m")
 put("t"); os.rename("t", "old.txt"); os.unlink("old.txt")
 #: git clean
 sh("git clean -xfdq")
+#: through a directory that is swapped for a link
+os.mkdir("d"); os.symlink(O, "l"); stop = []
+def flip():
+    while not stop:
+        try: call("renameat2", AT, P("d"), AT, P("l"), 2)
+        except OSError: pass
+t = threading.Thread(target=flip, daemon=True); t.start()
+for i in range(1500):
+    try: put("d/x%d" % i)
+    except OSError: pass
+stop.append(1); t.join()
+#: through a descriptor that another thread swaps
+mine, theirs = os.open("olddir", os.O_PATH), os.open(O, os.O_PATH); d, stop = os.dup(mine), []
+def flip():
+    while not stop: os.dup2(theirs, d); os.dup2(mine, d)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for i in range(1500):
+    try: put("x%d" % i, dir_fd=d)
+    except OSError: pass
+stop.append(1); t.join()
+#: from a directory that another thread leaves
+stop = []
+def flip():
+    while not stop: os.chdir(O); os.chdir(W)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for i in range(1500):
+    try: put("x%d" % i)
+    except OSError: pass
+stop.append(1); t.join()
+#: a path that changes while it is judged
+a, b = os.fsencode(W) + b"/./././././././x", os.fsencode(O) + b"/x"; p = buffer(a + b"\0" * 64); stop = []
+a, b = a + b"\0", b + b"\0" * (len(a) + 1 - len(b))
+def flip():
+    while not stop: ctypes.memmove(p, b, len(b)); ctypes.memmove(p, a, len(a))
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(1500):
+    fd = LIBC.open(p, os.O_WRONLY | os.O_CREAT, 0o600)
+    if fd >= 0: os.close(fd)
+stop.append(1); t.join()
+#: the skill, by a hard link
+os.link(SKILL + "/SKILL.md", "h"); put("h")
+#: the skill, exchanged for a directory of its own
+os.mkdir("s"); call("renameat2", AT, P("s"), AT, P(SKILL), 2)
+#: the skill, a nameless file gets a name there
+d = os.open(SKILL, os.O_TMPFILE | os.O_RDWR); os.write(d, MARK.encode()); call("linkat", AT, P("/proc/self/fd/%d" % d), AT, P(SKILL + "/new"), 0x400)
+#: created by openat2
+os.write(call("openat2", AT, P(O + "/new"), buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o644, 0)), 24), MARK.encode())
+#: created by openat2 in a root of its own
+os.write(call("openat2", os.open(O, os.O_PATH), P("/new"), buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o644, 0x10)), 24), MARK.encode())
+#: opened for neither reading nor writing
+d = os.open(O + "/file", 3 | os.O_TRUNC)
+#: by a command of a debugger needs=gdb
+sh("gdb -batch -ex 'python open(\"%s/new\", \"w\").write(\"x\")' /bin/true" % O)

@@ -22,13 +22,13 @@ if pid > 0: os.waitpid(pid, 0); got("a user namespace")
 pid = LIBC.syscall(ctypes.c_long(435), buffer(struct.pack("QQQQQQQQ", 0x10000000, 0, 0, 0, 17, 0, 0, 0)), ctypes.c_long(64))
 if pid == 0: os._exit(0)
 if pid > 0: os.waitpid(pid, 0); got("a user namespace")
-#: mount namespace needs=admin
+#: mount namespace needs=admin,namespaces
 if child(lambda: call("unshare", 0x20000)) == 0: got("a mount namespace")
-#: network namespace needs=admin
+#: network namespace needs=admin,namespaces
 if child(lambda: call("unshare", 0x40000000)) == 0: got("a network namespace")
-#: time namespace needs=admin
+#: time namespace needs=admin,namespaces
 if child(lambda: call("unshare", 0x80)) == 0: got("a time namespace")
-#: cgroup namespace needs=admin
+#: cgroup namespace needs=admin,namespaces
 if child(lambda: call("unshare", 0x2000000)) == 0: got("a cgroup namespace")
 #: mount needs=namespaces
 def mount(): userns(0x20000); os.mkdir("m"); call("mount", P("none"), P("m"), P("tmpfs"), 0, 0)
@@ -66,7 +66,7 @@ each(lambda f: (os.open(f, os.O_WRONLY), got(f)), ["/sys/kernel/uevent_helper", 
 for d, _, fs in os.walk("/sys/fs/cgroup"):
     each(lambda f: (os.open(os.path.join(d, f), os.O_WRONLY), got(f)), [f for f in fs if f in ("cgroup.procs", "release_agent", "tasks", "cgroup.kill")])
     break
-#: a control group of its own needs=root
+#: a control group of its own needs=admin
 for d in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"):
     try: os.mkdir(d + "/" + MARK); os.rmdir(d + "/" + MARK); got("a control group")
     except OSError: pass
@@ -138,7 +138,7 @@ if LIBC.prctl(35, 8, ctypes.c_long(0), 0, 0) == 0 or ctypes.get_errno() in (errn
 #: capabilities needs=root
 for line in open("/proc/self/status"):
     if line.startswith(("CapEff", "CapPrm", "CapAmb", "CapBnd")[:4 if os.getuid() == 0 else 3]) and int(line.split()[1], 16) & ~2: got(line.strip())
-#: capabilities by a set-uid program needs=root
+#: capabilities by a set-uid program needs=privileges
 if LIBC.prctl(39, 0, 0, 0, 0) == 0: got("no_new_privs is not set")
 #: another user needs=root
 os.setuid(12345); got("uid %d" % os.getuid())
@@ -150,13 +150,39 @@ reaches("quotactl_fd", -1, 0, 0, 0)
 reaches("lsm_set_self_attr", 0, 0, 0, 0)
 #: its own Landlock domain, left control=may
 if LIBC.syscall(ctypes.c_long(446), -1, 0) == 0: got("a domain")
-#: huge and locked memory needs=root
+#: huge and locked memory needs=admin
 m = mmap.mmap(-1, 64 << 20); LIBC.mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(m))), ctypes.c_size_t(64 << 20)) == 0 and got("64 MiB locked")
-#: real-time priority needs=root
+#: real-time priority needs=admin
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10)); got("real time")
-#: higher priority needs=root
+#: higher priority needs=admin
 os.setpriority(os.PRIO_PROCESS, 0, -5); got("priority")
 #: higher limits control=may
 s, h = resource.getrlimit(resource.RLIMIT_MSGQUEUE); resource.setrlimit(resource.RLIMIT_MSGQUEUE, (s, h + 1)); got("limits")
 #: swap, taken off needs=admin
 reaches("swapoff", P(W + "/none-" + MARK))
+#: a supervisor of its own needs=nofilter
+f = buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000)); prog = buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(f))); LIBC.prctl(38, 1, 0, 0, 0)
+fd = call("seccomp", 1, 8, prog); got("a listener")
+#: a supervisor of its own beside another's threads needs=nofilter
+f = buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000)); prog = buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(f))); LIBC.prctl(38, 1, 0, 0, 0)
+fd = call("seccomp", 1, 8 | 1 | 16, prog); got("a listener")
+#: userfaultfd by its device needs=root control=may
+d = os.open("/dev/userfaultfd", os.O_RDWR); LIBC.ioctl(d, ctypes.c_ulong(0xaa00), 1) >= 0 and got("userfaultfd")
+#: devices of the machine control=may
+each(lambda f: (os.close(os.open("/dev/" + f, os.O_RDONLY | os.O_NONBLOCK)), got(f)), ["net/tun", "vfio/vfio", "port", "hpet", "rtc0", "nvram", "cpu/0/msr", "cpu/0/cpuid", "uhid", "udmabuf", "dma_heap/system", "sgx_enclave", "hwrng", "autofs", "btrfs-control", "cuse", "ptp0", "vsock", "rfkill", "vga_arbiter", "ppp", "snd/seq", "dri/renderD128", "vda", "sda", "nvme0n1"])
+#: real user changed needs=root
+os.setresuid(-1, 12345, -1); got("uid %d" % os.geteuid())
+#: groups changed needs=root
+os.setgroups([12345]); got("groups")
+#: capabilities, ambient needs=privileges,root
+h, b = buffer(struct.pack("Ii", 0x20080522, 0)), buffer(bytes(24)); LIBC.capget(h, b); c = list(struct.unpack("6I", b.raw)); c[2] |= 2
+if LIBC.capset(h, buffer(struct.pack("6I", *c))) == 0 and LIBC.prctl(47, 2, ctypes.c_long(1), 0, 0) == 0: got("an ambient capability")
+#: a bind mount by open_tree_attr needs=admin
+reaches("open_tree_attr", AT, P(W), 1, buffer(bytes(32)), 32)
+#: mounts listed by another namespace's number needs=nofilter
+b = buffer(bytes(4096)); r = buffer(struct.pack("IIQQ", 24, 0, 0xffffffffffffffff, 0)); call("listmount", r, b, 8, 0); got("mounts")
+#: fsconfig of a file system that is there needs=admin
+reaches("fspick", AT, P(W + "/none-" + MARK), 0)
+#: freezing the file system needs=admin
+LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
+if LIBC.ioctl(os.open(W, os.O_RDONLY), 0xc0185879, None) != 0 and ctypes.get_errno() == errno.EFAULT: got("FITRIM")

@@ -98,3 +98,54 @@ fcntl.flock(os.open(O + "/file", os.O_RDONLY), fcntl.LOCK_EX); got("a lock")
 fcntl.fcntl(os.open(O + "/file", os.O_RDONLY), 1024, 0); got("a lease")
 #: quota needs=admin
 reaches("quotactl", 0x80000700, P("/dev/none-" + MARK), 0, 0)
+#: chmod by a descriptor that another thread swaps
+put("mine"); mine, theirs = os.open("mine", os.O_RDONLY), os.open(O + "/file", os.O_PATH); d, stop = os.dup(mine), []
+def flip():
+    while not stop: os.dup2(theirs, d); os.dup2(mine, d)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(1500):
+    LIBC.syscall(ctypes.c_long(NR["fchmodat2"][0]), ctypes.c_long(d), P(""), ctypes.c_long(0o600), ctypes.c_long(0x1000))
+stop.append(1); t.join()
+#: mode of the skill by a reading descriptor
+os.fchmod(os.open(SKILL + "/SKILL.md", os.O_RDONLY), 0o600)
+#: times of the skill by a reading descriptor
+os.utime(os.open(SKILL + "/SKILL.md", os.O_RDONLY), (1, 1))
+#: times of the skill by a null path
+call("utimensat", os.open(SKILL + "/SKILL.md", os.O_RDONLY), 0, buffer(struct.pack("qqqq", 1, 0, 1, 0)), 0)
+#: attribute of the skill by a reading descriptor
+os.setxattr(os.open(SKILL + "/SKILL.md", os.O_RDONLY), "user.evil", b"1")
+#: attribute of the skill's directory
+os.setxattr(SKILL, "user.evil", b"1")
+#: access list of the skill, for what is made there
+os.setxattr(SKILL, "system.posix_acl_default", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", t, p, 0xffffffff) for t, p in ((1, 7), (4, 7), (0x20, 7))))
+#: trusted attribute needs=admin
+put("s"); os.setxattr("s", "trusted.evil", b"1"); got("a trusted attribute")
+#: security label needs=admin
+os.setxattr(SKILL + "/SKILL.md", "security.evil", b"1")
+#: file flags of the skill by a reading descriptor
+fcntl.ioctl(os.open(SKILL + "/SKILL.md", os.O_RDONLY), 0x40086602, struct.pack("l", 0x80))
+#: file flags of the skill by file_setattr
+call("file_setattr", os.open(SKILL + "/SKILL.md", os.O_RDONLY), P(""), buffer(struct.pack("QIIII", 0x40, 0, 0, 0, 0)), 24, 0x1000)
+#: owner of the skill by a descriptor needs=root
+call("fchownat", os.open(SKILL, os.O_PATH), P(""), 12345, 12345, 0x1000)
+#: version of the skill's files
+LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; d = os.open(SKILL + "/SKILL.md", os.O_RDONLY)
+for n in (0x40086604, 0x40087602, 0x6609, 0x40047211, 0x4008941a):
+    if LIBC.ioctl(d, n, ctypes.addressof(buffer(bytes(8)))) == 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
+#: keys of a file system
+LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; d = os.open(SKILL, os.O_RDONLY); b = buffer(b"\xff" * 128)
+for n in (0xc0506617, 0xc0406618, 0xc0406619):
+    if LIBC.ioctl(d, n, ctypes.addressof(b)) == 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
+#: chmod through /proc/self/root
+os.chmod("/proc/self/root" + O + "/file", 0o600)
+#: chmod of a name that a thread swaps for a link
+put("n"); os.symlink(O + "/file", "l"); stop = []
+def flip():
+    while not stop:
+        try: call("renameat2", AT, P("n"), AT, P("l"), 2)
+        except OSError: pass
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(1500):
+    try: os.chmod("n", 0o600)
+    except OSError: pass
+stop.append(1); t.join()

@@ -120,7 +120,7 @@ good = struct.pack("H", 1) + os.fsencode(own) + b"\0"; bad = bytes(a)
 def flip():
     while not stop:
         ctypes.memmove(a, good, min(len(good), len(bad))); ctypes.memmove(a, bad, len(bad))
-t = threading.Thread(target=flip); t.start()
+t = threading.Thread(target=flip, daemon=True); t.start()
 for _ in range(500):
     s = socket.socket(socket.AF_UNIX)
     if LIBC.connect(s.fileno(), a, len(bad)) == 0: s.send(MARK.encode())
@@ -130,3 +130,33 @@ stop.append(1); t.join()
 p = buffer(bytes(120)); call("io_uring_setup", 4, p); got("a ring")
 #: names of hosts
 socket.getaddrinfo("localhost", 80); s = socket.create_connection(("localhost", TCP[1]), 5); s.send(MARK.encode())
+#: abstract unix socket, to which somebody outside connects
+s = socket.socket(socket.AF_UNIX); s.bind("\0squat-" + MARK); s.listen(); ask("dial", "squat-" + MARK); s.settimeout(3); s.accept(); got("a connection from outside")
+#: unix socket of the workspace, named as another's
+os.symlink(SOCK, "own"); s = socket.socket(socket.AF_UNIX); s.bind("real"); s.listen(); os.rename("real", "moved"); os.link("own", "copy"); unix("copy")
+#: a connected socket, connected again
+a, b = socket.socketpair(); LIBC.connect(a.fileno(), buffer(struct.pack("H", 0) + bytes(14)), 16); s = socket.socket(socket.AF_UNIX); s.bind("me"); s.connect(SOCK); s.send(MARK.encode())
+#: unix socket by a path without its end
+s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM); a = struct.pack("H", 1) + os.fsencode(SOCK)
+if LIBC.connect(s.fileno(), buffer(a), len(a)) == 0: s.send(MARK.encode())
+#: unix socket through a descriptor that another thread swaps
+mine, theirs = os.open("olddir", os.O_PATH), os.open(O, os.O_PATH); d, stop = os.dup(mine), []
+l = socket.socket(socket.AF_UNIX); l.bind("olddir/sock"); l.listen(4096)
+def flip():
+    while not stop: os.dup2(theirs, d); os.dup2(mine, d)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(1000):
+    try: unix("/proc/self/fd/%d/sock" % d)
+    except OSError: pass
+stop.append(1); t.join()
+#: tcp through an address that changes while it is judged
+a = buffer(struct.pack("<H", 2) + struct.pack(">H", TCP[1]) + bytes([127, 0, 0, 1]) + bytes(8)); good, bad = struct.pack("<H", 0) + bytes(14), bytes(a)
+end = time.time() + 2; stop = lambda: time.time() > end
+def flip():
+    while not stop(): ctypes.memmove(a, good, 16); ctypes.memmove(a, bad, 16)
+t = threading.Thread(target=flip, daemon=True); t.start()
+for _ in range(300):
+    s = socket.socket()
+    if LIBC.connect(s.fileno(), a, 16) == 0:
+        try: s.send(MARK.encode())
+        except OSError: pass

@@ -76,7 +76,7 @@ say(os.path.exists("/proc/%d/stat" % VICTIM)); cat("/proc/%d/comm" % VICTIM); go
 f = call("pidfd_open", VICTIM, 0); got("a descriptor of a process outside")
 #: its namespaces
 d = os.open("/proc/%d/ns/mnt" % VICTIM, os.O_RDONLY); got("a namespace")
-#: its namespaces, entered needs=admin
+#: its namespaces, entered needs=admin,namespaces
 d = os.open("/proc/%d/ns/uts" % VICTIM, os.O_RDONLY); call("setns", d, 0); got("a namespace")
 #: SysV shared memory limit=ipc.shm
 m = call("shmget", SYSV, 0, 0); LIBC.shmat.restype = ctypes.c_void_p; say(ctypes.string_at(LIBC.shmat(m, 0, 0o10000), 64))
@@ -127,3 +127,66 @@ for name in ("mkdirat", "linkat", "renameat2", "unlinkat", "fchmodat", "utimensa
     if name in NR:
         for a in (0, 1, -1, 0x7fffffffffff, 0xffffffffff600000): LIBC.syscall(ctypes.c_long(NR[name][0 if X86 else 1]), ctypes.c_long(AT), ctypes.c_long(a), ctypes.c_long(a), ctypes.c_long(a), ctypes.c_long(a))
 put(O + "/new"); put(".mcp.json")
+#: its list of locks
+a, b = ctypes.c_void_p(), ctypes.c_size_t(); call("get_robust_list", VICTIM, ctypes.byref(a), ctypes.byref(b)); got("its list of locks")
+#: joining its group
+os.setpgid(0, VICTIM); got("its process group")
+#: joining its group, then a signal to it
+os.setpgid(0, VICTIM); os.kill(0, signal.SIGUSR1)
+#: a child moved into its group
+r, w = os.pipe(); pid = os.fork()
+if pid == 0: os.read(r, 1); os._exit(0)
+try: os.setpgid(pid, VICTIM); got("its process group")
+finally: os.write(w, b"x")
+#: the terminal's signal to another job tty
+BYSTANDER, others = True, []
+def look(p):
+    f = open("/proc/%d/stat" % p).read().rsplit(")", 1)[1].split()
+    if int(f[3]) == os.getsid(0) and int(f[2]) not in (os.getpgrp(), os.getsid(0)): others.append(int(f[2]))
+each(look, pids())
+os.setpgid(0, others[0]); signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+if os.fork() == 0: signal.signal(signal.SIGTTIN, signal.SIG_DFL); os.read(0, 1)
+time.sleep(.3)
+#: signal by F_SETOWN_EX
+r, w = socket.socketpair(); fcntl.fcntl(r, 15, struct.pack("ii", 1, VICTIM)); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
+#: signal by F_SETOWN to its group
+r, w = socket.socketpair(); fcntl.fcntl(r, fcntl.F_SETOWN, -VICTIM); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
+#: signal by SIOCSPGRP
+r, w = socket.socketpair(); fcntl.ioctl(r, 0x8902, struct.pack("i", VICTIM)); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
+#: signal by F_NOTIFY of a directory
+d = os.open(".", os.O_RDONLY); fcntl.fcntl(d, fcntl.F_SETOWN, VICTIM); fcntl.fcntl(d, 10, signal.SIGTERM); fcntl.fcntl(d, 1026, 4); put("n"); time.sleep(.05)
+#: signal by a lease
+put("n"); d = os.open("n", os.O_RDONLY); fcntl.fcntl(d, 1024, 0); fcntl.fcntl(d, fcntl.F_SETOWN, VICTIM); fcntl.fcntl(d, 10, signal.SIGTERM)
+if os.fork() == 0: os.open("n", os.O_WRONLY | os.O_NONBLOCK); os._exit(0)
+time.sleep(.1)
+#: signal by pidfd to its group
+call("pidfd_send_signal", call("pidfd_open", VICTIM, 0), signal.SIGKILL, 0, 4)
+#: signal by pidfd, its thread
+call("pidfd_send_signal", call("pidfd_open", VICTIM, 0o200), signal.SIGKILL, 0, 1)
+#: signal of a timer to its thread control=may
+t = ctypes.c_int(); call("timer_create", 1, buffer(struct.pack("QiiI", 0, signal.SIGTERM, 4, VICTIM) + bytes(44)), ctypes.byref(t)); got("a timer")
+#: core scheduling with it control=may
+if LIBC.prctl(62, ctypes.c_long(2), VICTIM, 1, 0) == 0: got("a cookie")
+#: its namespaces, by ioctl of a pidfd
+f = call("pidfd_open", VICTIM, 0)
+for n in range(1, 11):
+    d = LIBC.ioctl(f, ctypes.c_ulong(0xff00 | n), 0)
+    if d >= 0: got("namespace %d" % n)
+#: ended memory of it
+reaches("process_mrelease", call("pidfd_open", VICTIM, 0), 0)
+#: processor time of it limit=proc.cmdline
+call("clock_gettime", (~VICTIM << 3) | 2, buffer(bytes(16))); got("its processor time")
+#: its session and group limit=proc.cmdline
+os.getsid(VICTIM); os.getpgid(VICTIM); got("a process outside")
+#: its scheduling, read limit=proc.cmdline
+os.sched_getaffinity(VICTIM); os.getpriority(os.PRIO_PROCESS, VICTIM); call("ioprio_get", 1, VICTIM); got("a process outside")
+#: priority of input and output of its group
+call("ioprio_set", 2, VICTIM, 3 << 13)
+#: its parent, seized
+call("ptrace", 0x4206, os.getppid(), 0, 0); got("its parent")
+#: its parent's memory
+each(lambda p: (os.open("/proc/%d/mem" % p, os.O_RDWR), got("the memory of %d" % p)), [os.getppid(), 1])
+#: its parent's limits
+resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (16, 16)); got("its parent's limits")
+#: its parent's descriptors
+each(lambda p: each(lambda n: (os.open("/proc/%d/fd/%s" % (p, n), os.O_RDONLY | os.O_NONBLOCK), got("a descriptor")), os.listdir("/proc/%d/fd" % p)), [os.getppid(), 1])

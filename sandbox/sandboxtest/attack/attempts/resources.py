@@ -68,3 +68,26 @@ for _ in range(64): sys.stdout.buffer.write(b"x" * (1 << 16))
 say(""); time.sleep(2); got("4 MiB of output")
 #: core dumps
 resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, 1 << 20)); got("a core dump")
+#: processor time of threads flags=--cpu=1s
+def spin():
+    end = time.thread_time() + 1.2
+    while time.thread_time() < end: pass
+l = [threading.Thread(target=spin) for _ in range(3)]; [t.start() for t in l]; [t.join() for t in l]; got("3.6 s of processor time")
+#: processor time of many short children flags=--cpu=1s
+def spin():
+    end = time.process_time() + .1
+    while time.process_time() < end: pass
+for _ in range(30): child(spin)
+got("3 s of processor time")
+#: output on standard error flags=--output-limit=1MiB
+for _ in range(64): os.write(2, b"x" * (1 << 16))
+say(""); time.sleep(2); got("4 MiB of output")
+#: output by splice flags=--output-limit=1MiB
+r, w = os.pipe()
+for _ in range(64): os.write(w, b"x" * (1 << 16)); call("splice", r, 0, 1, 0, 1 << 16, 0)
+say(""); time.sleep(2); got("4 MiB of output")
+#: memory of threads' stacks flags=--memory=256MiB
+def deep(): b = ctypes.create_string_buffer(40 << 20); ctypes.memset(b, 1, 40 << 20); held.append(b); done.wait(10)
+held, done = [], threading.Event(); l = [threading.Thread(target=deep) for _ in range(10)]; [t.start() for t in l]; time.sleep(2)
+if len(held) == 10: got("400 MiB")
+done.set()

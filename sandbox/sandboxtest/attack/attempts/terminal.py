@@ -34,3 +34,12 @@ ask("type"); d = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK); 
 d = os.open(PTS, os.O_RDWR | os.O_NOCTTY); os.write(d, MARK.encode())
 #: input devices control=may
 each(lambda f: (os.open("/dev/" + f, os.O_RDWR), got(f)), ["uinput", "input/event0", "fb0", "kvm", "fuse", "vhost-vsock", "snapshot", "loop-control", "mapper/control"])
+#: a terminal shut to others tty
+fcntl.ioctl(0, 0x540c); got("TIOCEXCL")
+#: a terminal shut to others, with high bits tty
+if LIBC.ioctl(0, ctypes.c_ulong(0x50000540c), 0) == 0: got("TIOCEXCL")
+#: its own terminal, as another's peer
+d = os.open(PTS, os.O_PATH); d = LIBC.ioctl(os.open("/proc/self/fd/%d" % d, os.O_RDWR | os.O_NOCTTY), ctypes.c_ulong(0x5441), os.O_RDWR); got("another terminal")
+#: another terminal, made its own
+if os.fork() == 0: os.setsid(); d = os.open(PTS, os.O_RDWR); os.write(os.open("/dev/tty", os.O_RDWR), MARK.encode()); os._exit(0)
+os.wait()

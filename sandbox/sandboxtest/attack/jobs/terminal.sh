@@ -1,7 +1,7 @@
 #: a terminal tty
 test -t 0 && test -t 1 && echo terminal; stty -a > /dev/null && echo stty; tty > /dev/null && echo tty; echo x > /dev/tty
 #: Ctrl-C tty
-trap 'echo interrupted; exit 0' INT; echo "ASK interrupt"; while :; do sleep .05; done
+trap 'echo interrupted; exit 0' INT; echo "ASK interrupt"; for ((n = 0; n < 600; n++)); do read -rt .05 _ || :; done; echo "it did not come"; exit 1
 #: Ctrl-C to a child tty
 python3 -c 'import time
 try:

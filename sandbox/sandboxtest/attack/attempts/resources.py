@@ -88,6 +88,6 @@ for _ in range(64): os.write(w, b"x" * (1 << 16)); call("splice", r, 0, 1, 0, 1 
 say(""); time.sleep(2); got("4 MiB of output")
 #: memory of threads' stacks flags=--memory=256MiB
 def deep(): b = ctypes.create_string_buffer(40 << 20); ctypes.memset(b, 1, 40 << 20); held.append(b); done.wait(10)
-held, done = [], threading.Event(); l = [threading.Thread(target=deep) for _ in range(10)]; [t.start() for t in l]; time.sleep(2)
+held, done = [], threading.Event(); l = [threading.Thread(target=deep) for _ in range(10)]; [t.start() for t in l]; time.sleep(3)
 if len(held) == 10: got("400 MiB")
 done.set()

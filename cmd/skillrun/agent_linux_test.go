@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -508,6 +509,27 @@ func TestProjectOfTheAgent(t *testing.T) {
 	a.cwd, a.yes = a.outside, true
 	a.start()
 	a.want(a.bash(a.hidden("{ echo x >new; } 2>/dev/null; echo $?; echo x >../work/new; echo $?")), 0, "1\n0\n")
+}
+
+// The home directory of the account is no project, whatever HOME says.
+func TestHomeIsNoProject(t *testing.T) {
+	a := newAgent(t)
+	account, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, refused := range map[string]bool{a.work: false, account.HomeDir: true, filepath.Join(a.root, "home"): true, "/": true} {
+		b, err := json.Marshal(map[string]any{"hook_event_name": "SessionStart", "session_id": "in" + strings.ReplaceAll(dir, "/", "-"), "cwd": dir, "source": "startup"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program(t), "hook", "claude-code")
+		cmd.Stdin, cmd.Env = bytes.NewReader(b), append(a.env, "CLAUDE_PROJECT_DIR="+dir)
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode() == 2; got != refused {
+			t.Errorf("%s: refused %v, want %v: %s", dir, got, refused, out)
+		}
+	}
 }
 
 // A command in the background is told of as over when it has only begun.

@@ -287,22 +287,27 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("workspace %s: not a directory", quote(resolved))
 	}
-	home, err := h.Resolve(h.Home)
-	if err != nil {
-		home = h.Home
-	}
 	const help = "name one with --workspace DIR, or change to it"
-	switch {
-	case resolved == "/":
+	if resolved == "/" {
 		return "", withHint{errors.New("the root directory cannot be the workspace: a run may write there"), help}
-	case resolved == home:
-		return "", withHint{fmt.Errorf("the home directory %s cannot be the workspace: all of the user's files are in it", quote(resolved)), help}
-	case strings.HasPrefix(home, resolved+"/"):
-		return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
 	}
-	for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
-		if r, err := h.Resolve(filepath.Join(home, root)); err == nil && (r == resolved || strings.HasPrefix(r, resolved+"/")) {
-			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
+	for _, home := range [...]string{h.Account, h.Home} { // a project can set HOME
+		if home == "" {
+			continue
+		}
+		if r, err := h.Resolve(home); err == nil {
+			home = r
+		}
+		switch {
+		case resolved == home:
+			return "", withHint{fmt.Errorf("the home directory %s cannot be the workspace: all of the user's files are in it", quote(resolved)), help}
+		case strings.HasPrefix(home, resolved+"/"):
+			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
+		}
+		for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
+			if r, err := h.Resolve(filepath.Join(home, root)); err == nil && (r == resolved || strings.HasPrefix(r, resolved+"/")) {
+				return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
+			}
 		}
 	}
 	return resolved, nil

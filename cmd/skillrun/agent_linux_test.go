@@ -532,6 +532,41 @@ func TestHomeIsNoProject(t *testing.T) {
 	}
 }
 
+// Which files a command runs depends on where it runs: an agent that lets the
+// model choose has it decided for there, whether its event says so or not.
+func TestCommandElsewhere(t *testing.T) {
+	const scripts = ".claude/skills/fill/scripts"
+	for _, says := range []bool{true, false} {
+		a := newAgent(t)
+		a.plant()
+		write := "{ echo x >" + a.work + "/out.txt; } 2>/dev/null && echo written || echo refused\n"
+		a.write("work/run.sh", write)
+		a.write("work/"+scripts+"/run.sh", write)
+		a.yes = true
+		a.start()
+		run := func(dir string) used {
+			input := map[string]any{"command": "bash run.sh"}
+			if says {
+				input["workdir"] = dir
+			}
+			return a.use("Bash", input, func(input map[string]any, u *used) {
+				cmd := exec.Command("bash", "-c", input["command"].(string))
+				cmd.Dir, cmd.Env = filepath.Join(a.work, dir), a.env
+				out, _ := cmd.CombinedOutput()
+				u.out, u.code = string(out), cmd.ProcessState.ExitCode()
+			})
+		}
+		a.want(run("."), 0, "written\n")
+		if err := os.Remove(filepath.Join(a.work, "out.txt")); err != nil {
+			t.Fatal(err)
+		}
+		// The script is the skill's, which does not write.
+		if u := run(scripts); u.refused == "" && u.out != "refused\n" && u.code != 125 || a.read("work/out.txt") != "-" {
+			t.Errorf("the directory is said: %v: %+v", says, u)
+		}
+	}
+}
+
 // A command in the background is told of as over when it has only begun.
 func TestBackgroundCommand(t *testing.T) {
 	a := newAgent(t)

@@ -29,6 +29,8 @@ type call struct {
 	// Command is the SHA-256 of the shell command that was decided about, in
 	// hexadecimal; "" of another tool.
 	Command string `json:"command,omitempty"`
+	// Dir is the directory that it was decided for.
+	Dir string `json:"dir,omitempty"`
 	// Asked says that the agent asks its user first. That the tool was used at
 	// all is the yes.
 	Asked bool `json:"asked,omitempty"`

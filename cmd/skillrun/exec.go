@@ -93,7 +93,9 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 		if !found || passed.Command != commandDigest(text) {
 			return nil, fmt.Errorf("call %s: no such command was let pass; each is run once", quote(name))
 		}
-	} else {
+	}
+	// An agent may run it elsewhere than it said: then it runs other files.
+	if name == "" || !sameDir(passed.Dir, cwd) {
 		v := s.Decide(ctx, session.Action{Event: "exec", Tool: "exec", Requests: []policy.Request{{Capability: "shell.execute", Command: text}}, Dir: cwd, Confined: true})
 		switch v.Effect {
 		case policy.Confirm:
@@ -120,6 +122,16 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 		j.skill.tier, j.skill.why = run.Set.Tier, "loaded in the session"
 	}
 	return j, nil
+}
+
+// sameDir says whether two paths lead to one directory.
+func sameDir(a, b string) bool {
+	x, err := filepath.EvalSymlinks(a)
+	if err != nil {
+		return false
+	}
+	y, err := filepath.EvalSymlinks(b)
+	return err == nil && x == y
 }
 
 // shellText is the text of a command: as the agent's model wrote it, where it is

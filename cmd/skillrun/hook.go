@@ -190,7 +190,7 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 		if passed.Place = agent.KeepsDirectory; passed.Place {
 			door.Directory = store.path(e.Session, id)
 		}
-		passed.Command, answer.Command = commandDigest(command), door.Command(command)
+		passed.Command, passed.Dir, answer.Command = commandDigest(command), e.Dir(), door.Command(command)
 	}
 	return answer, store.put(e.Session, id, callFile, &passed)
 }
@@ -205,7 +205,7 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 		}
 	}
 	return s.Decide(ctx, session.Action{
-		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Cwd, Confined: e.Command() != "",
+		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "",
 	})
 }
 

@@ -48,6 +48,7 @@ type Event struct {
 	// Uses are the caller's to fill in.
 	Requests []policy.Request
 
+	dir    string // where the call wants its command run; "" if it does not say
 	wire   string // the event in the agent's words
 	data   []byte
 	home   string
@@ -61,6 +62,15 @@ func (e *Event) Command() string {
 		return ""
 	}
 	return e.Requests[0].Command
+}
+
+// Dir is the directory that the use of the tool begins in: what its call says,
+// else the agent's.
+func (e *Event) Dir() string {
+	if e.dir != "" {
+		return e.dir
+	}
+	return e.Cwd
 }
 
 // Argument gives an argument of the tool, if it is a string.
@@ -183,6 +193,13 @@ func (e *Event) requests() ([]policy.Request, error) {
 			return nil, errors.New("the command is not one text without NUL")
 		}
 		r.Command = values[0]
+		for _, member := range [...]string{"dir_path", "directory", "workdir", "cwd"} { // in the agents' schemas
+			if v, ok := e.Argument(member); ok && v != "" {
+				if e.dir, err = e.absolute(v); err != nil {
+					return nil, err
+				}
+			}
+		}
 	case path, paths:
 		for _, v := range values {
 			p, err := e.absolute(v)

@@ -49,17 +49,18 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Process is a started run.
 type Process struct {
-	guardian int
-	board    *board
-	cleanup  []int // descriptors to close at the end
-	sockets  []int // those of them that are the plan's sockets
-	ended    chan struct{}
-	err      error
-	enter    []step
-	setup    []step
-	guard    *guard
-	layers   []int // descriptors of the Landlock rulesets
-	keep     []any // memory that the scripts point into by number, until the fork
+	guardian  int
+	board     *board
+	cleanup   []int // descriptors to close at the end
+	sockets   []int // those of them that are the plan's sockets
+	ended     chan struct{}
+	err       error
+	enter     []step
+	setup     []step
+	guard     *guard
+	layers    []int           // descriptors of the Landlock rulesets
+	inherited map[uint64]bool // sockets that the command starts with
+	keep      []any           // memory that the scripts point into by number, until the fork
 }
 
 // State is how a run ended.
@@ -96,6 +97,9 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 		return nil, err
 	}
 	p.board = board
+	if p.inherited, err = inheritedSockets(cmd.Stdio); err != nil {
+		return nil, err
+	}
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a descriptor of this process: %w", err)
@@ -293,7 +297,7 @@ func (p *Process) Supervision() (Supervision, bool) {
 	if len(p.layers) > 0 {
 		ruleset = p.layers[0]
 	}
-	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.reaper()}, true
+	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.reaper(), Inherited: p.inherited}, true
 }
 
 // reaper is the process to which the run's orphans go.

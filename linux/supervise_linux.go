@@ -44,6 +44,9 @@ type Supervision struct {
 	// Denied are files whose contents a denial guards and that were there at
 	// the start: no other name for one of them opens it.
 	Denied []string
+	// Inherited are the inode numbers of sockets that were made outside and
+	// that the command starts with: they get no other address.
+	Inherited map[uint64]bool
 	// Capabilities that the command keeps; the Supervisor's threads keep no
 	// more than these.
 	Capabilities uint64

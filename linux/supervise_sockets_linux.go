@@ -129,6 +129,9 @@ func (r *request) socket(fd int) unix.Errno {
 		if unix.Fstat(r.a.fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 			return unix.ENOTSOCK
 		}
+		if r.s.config.Inherited[st.Ino] {
+			return unix.EACCES
+		}
 		return 0
 	}
 	ino, e := r.socketInode(fd)

@@ -1,0 +1,179 @@
+package main_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// useInherited is what a program does to get elsewhere with the socket that is
+// its standard input: it undoes what it is connected to, connects it anew, and
+// sends to addresses.
+const useInherited = `
+import ctypes, socket, sys
+s = socket.socket(fileno=0)
+def tries(f, *a):
+    try: f(*a)
+    except (OSError, TypeError): pass
+ctypes.CDLL(None).connect(0, bytes(16), 16)
+for to in ("127.0.0.1", int(sys.argv[1])), ("127.0.0.1", int(sys.argv[2])), sys.argv[3]:
+    tries(s.sendmsg, [b"sendmsg"], [], 0, to)
+    tries(s.sendto, b"sendto", to)
+    tries(s.connect, to)
+    tries(s.send, b"connected")
+tries(s.bind, ("127.0.0.1", 0))
+tries(s.listen)
+if s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN): print("listens")
+print("tried")
+`
+
+// TestInherited gives runs sockets as standard input that were made outside.
+// Bare, each leads to somewhere else than it was made for.
+func TestInherited(t *testing.T) {
+	if !inOwnInternet(t) {
+		return
+	}
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	sites := newSites(t, clientManifest, map[string]string{"use.py": useInherited})
+	path := filepath.Join(filepath.Dir(sites[0].dir), "outside.sock")
+	local, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	if err := os.Chmod(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// came gives what came since the last call: all before an end of our own.
+	came := func() (all []string) {
+		send := func(network, addr string) {
+			c, err := net.Dial(network, addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			io.WriteString(c, "end")
+		}
+		buf := make([]byte, 100)
+		for network, pc := range map[string]net.PacketConn{"udp": udp, "unixgram": local} {
+			send(network, pc.LocalAddr().String())
+			pc.SetReadDeadline(time.Now().Add(10 * time.Second))
+			for {
+				n, _, err := pc.ReadFrom(buf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(buf[:n]) == "end" {
+					break
+				}
+				all = append(all, network+" "+string(buf[:n]))
+			}
+		}
+		send("tcp", tcp.Addr().String())
+		for {
+			c, err := tcp.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.SetDeadline(time.Now().Add(10 * time.Second))
+			b, _ := io.ReadAll(c)
+			c.Close()
+			if string(b) == "end" {
+				return all
+			}
+			all = append(all, "tcp "+string(b))
+		}
+	}
+	socket := func(family, kind int) *os.File {
+		fd, err := syscall.Socket(family, kind|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return os.NewFile(uintptr(fd), "socket")
+	}
+	// connected gives both ends of a connection.
+	connected := func() (net.Conn, *os.File) {
+		peer, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer peer.Close()
+		c, err := net.Dial("tcp4", peer.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		f, err := c.(*net.TCPConn).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := peer.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { other.Close() })
+		other.SetDeadline(time.Now().Add(time.Minute))
+		return other, f
+	}
+	start := func(words []string, dir string, in *os.File) string {
+		defer in.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.Dir, cmd.Stdin = dir, in
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "../home"), "XDG_STATE_HOME=" + filepath.Join(dir, "../state"), "TMPDIR=" + filepath.Join(dir, "../tmp"), "LC_ALL=C"}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	_, port, _ := net.SplitHostPort(udp.LocalAddr().String())
+	_, tcpPort, _ := net.SplitHostPort(tcp.Addr().String())
+	probe := []string{"python3", "use.py", port, tcpPort, path}
+	for _, c := range []struct {
+		name string
+		make func() *os.File
+		want string // of what comes, bare
+		says string // of a run
+	}{
+		{"udp", func() *os.File { return socket(syscall.AF_INET, syscall.SOCK_DGRAM) }, "udp sendmsg", "standard input is a datagram or raw socket"},
+		{"unix datagrams", func() *os.File { return socket(syscall.AF_UNIX, syscall.SOCK_DGRAM) }, "unixgram sendmsg", "standard input is a datagram or raw socket"},
+		{"tcp", func() *os.File { return socket(syscall.AF_INET, syscall.SOCK_STREAM) }, "tcp connected", "standard input is a socket without a connection"},
+		{"connected tcp", func() *os.File { _, f := connected(); return f }, "tcp connected", "tried"},
+	} {
+		came()
+		if out, got := start(probe, filepath.Join(sites[0].dir, "work"), c.make()), came(); !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, c.want) }) {
+			t.Errorf("%s: bare, %q does not come: %q, %s", c.name, c.want, got, out)
+		}
+		for _, s := range sites {
+			out := start(append(slices.Clip(s.words), probe...), filepath.Join(s.dir, "work"), c.make())
+			if got := came(); len(got) > 0 || !strings.Contains(out, c.says) || strings.Contains(out, "listens") {
+				t.Errorf("%s: %s: %q came: %s", s.name, c.name, got, out)
+			}
+		}
+	}
+	// A connection is there to be read from and written to.
+	for _, s := range sites {
+		other, f := connected()
+		io.WriteString(other, "question\n")
+		out := start(append(slices.Clip(s.words), "sh", "-c", "read line; echo answer to $line >&0"), filepath.Join(s.dir, "work"), f)
+		if got, _ := io.ReadAll(other); string(got) != "answer to question\n" {
+			t.Errorf("%s: over its connection came %q: %s", s.name, got, out)
+		}
+	}
+}

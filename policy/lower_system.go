@@ -178,8 +178,46 @@ func (l *lowering) preset(p *profiles.Profile) {
 		p.Env.Deny = append(p.Env.Deny, profiles.EnvRule{Name: v, Origin: origin})
 	}
 	if preset.HideCheckoutCredentials && l.place.Workspace != "" {
-		p.Denials = append(p.Denials, profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, Class: profiles.Sensitive, Origin: origin})
+		d := profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, UnlessMade: true, Class: profiles.Sensitive, Origin: origin}
+		// Without it no git command works, so it is closed for a reason only.
+		if file := path.Join(l.place.Workspace, ".git/config"); l.withoutCredentials(file) {
+			d.Except = []string{file}
+		}
+		p.Denials = append(p.Denials, d)
 	}
+}
+
+// withoutCredentials says whether a git configuration is there, and holds
+// nothing that could open anything: no header to send, no address with a
+// password or token in it, nothing that is called a secret.
+func (l *lowering) withoutCredentials(file string) bool {
+	if real, err := l.host.Resolve(file); err != nil || real != file {
+		return false
+	}
+	b, err := fs.ReadFile(l.host.FS, fsName(file))
+	if err != nil || len(b) > 1<<20 {
+		return false
+	}
+	text := strings.ToLower(string(b))
+	for _, word := range [...]string{"extraheader", "authorization", "password", "passwd", "token", "secret", "cookie"} {
+		if strings.Contains(text, word) {
+			return false
+		}
+	}
+	for line := range strings.Lines(text) {
+		for rest := line; ; {
+			scheme, after, ok := strings.Cut(rest, "://")
+			if !ok {
+				break
+			}
+			authority := after[:strings.IndexAny(after+"/", "/\" \t\r\n")]
+			if user, _, ok := strings.Cut(authority, "@"); ok && (strings.Contains(user, ":") || !strings.HasSuffix(scheme, "ssh")) {
+				return false
+			}
+			rest = after
+		}
+	}
+	return true
 }
 
 // environment adds the fixed values of skillrun.toml, except of variables that

@@ -46,7 +46,8 @@ type Preset struct {
 	// HiddenVariables are never passed; a "*" may stand at an end.
 	HiddenVariables []string
 	// HideCheckoutCredentials keeps .git/config unreadable, where CI systems
-	// put their tokens.
+	// put their tokens: the workspace's own unless nothing in it looks like one,
+	// and that of every repository below, except what the run makes.
 	HideCheckoutCredentials bool
 }
 

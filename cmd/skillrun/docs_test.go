@@ -132,7 +132,7 @@ func TestPresetsAreDocumented(t *testing.T) {
 	row("writable files, named by", func(p *policy.Preset) string { return strings.Join(p.WritableFiles, " ") })
 	row("closed files, named by", func(p *policy.Preset) string { return strings.Join(p.ProtectedFiles, " ") })
 	row("hidden variables", func(p *policy.Preset) string { return strings.Join(p.HiddenVariables, " ") })
-	row("`.git/config` is unreadable", func(p *policy.Preset) string { return yes(p.HideCheckoutCredentials) })
+	row("`.git/config` with credentials is unreadable", func(p *policy.Preset) string { return yes(p.HideCheckoutCredentials) })
 	table(t, "presets.md", b.String())
 }
 

@@ -326,6 +326,8 @@ func (p *Process) startError() error {
 		err = errNotProven
 	case b.errno == 0:
 		err = errors.New("a call that must be refused succeeded")
+	case s == stageLandlock && err == syscall.E2BIG:
+		err = errors.New("there are 16 domains around this process already, and no kernel has more")
 	}
 	return &StartError{Step: s.String(), Exec: s == stageExec, Namespace: s == stageMap || s == stageMount, Err: err}
 }

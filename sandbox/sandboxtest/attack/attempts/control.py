@@ -123,7 +123,7 @@ put(".git/commondir")
 put("config", dir_fd=os.open("/proc/self/cwd/.git", os.O_PATH))
 #: hook through a hundred dots
 put("./" * 1500 + ".git/hooks/post-commit", mode=0o755)
-#: hook through a link that a thread makes
+#: hook through a link that a thread makes control=may
 stop = []; os.mkdir("x")
 def flip():
     while not stop:
@@ -138,6 +138,6 @@ for i in range(1500):
 stop.append(1); t.join()
 #: hook by openat2
 os.write(call("openat2", os.open(".git", os.O_PATH), P("hooks/post-merge"), buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o755, 0x08)), 24), b"x")
-#: hook by a thread with a directory of its own
+#: hook by a thread with a directory of its own needs=namespaces
 def other(): call("unshare", 0x200); os.chdir(W + "/.git/hooks"); put("post-commit")
 t = threading.Thread(target=other); t.start(); t.join()

@@ -203,7 +203,7 @@ say(os.read(call("openat2", AT, P(".env"), buffer(struct.pack("QQQ", 0, 0, 0x04)
 say(os.read(os.open(KEY, os.O_RDONLY | os.O_CREAT), 4096))
 #: secret of the workspace, opened as if to create
 say(os.read(os.open(".env", os.O_RDONLY | os.O_CREAT), 4096))
-#: secret of the workspace, through a descriptor that another thread swaps
+#: secret of the workspace, through a descriptor that another thread swaps control=may
 mine, theirs = os.open("olddir", os.O_PATH), os.open("sub", os.O_PATH); d, stop = os.dup(mine), []; put("olddir/.env.x")
 def flip():
     while not stop: os.dup2(theirs, d); os.dup2(mine, d)
@@ -212,7 +212,7 @@ for _ in range(3000):
     try: cat("/proc/self/fd/%d/.env" % d); break
     except OSError: pass
 stop.append(1); t.join()
-#: secret of the workspace, from a directory that another thread leaves
+#: secret of the workspace, from a directory that another thread leaves control=may
 stop = []
 def flip():
     while not stop: os.chdir(W + "/sub"); os.chdir(W + "/olddir")
@@ -232,7 +232,7 @@ while True:
     LIBC.ptrace(12, pid, 0, ctypes.addressof(regs)); r = list(struct.unpack("27Q", regs.raw))
     if r[15] == 102 and r[10] == 0xffffffffffffffda and not done:
         done, r[15], r[14], r[13] = 1, 2, at, 0; ctypes.memmove(regs, struct.pack("27Q", *r), 216); LIBC.ptrace(13, pid, 0, ctypes.addressof(regs))
-#: by a thread with a table of descriptors of its own
+#: by a thread with a table of descriptors of its own needs=namespaces
 def other():
     call("unshare", 0x400); d = os.open(HOME + "/.ssh", os.O_PATH); say(os.read(os.open("id_ed25519", os.O_RDONLY, dir_fd=d), 4096))
 t = threading.Thread(target=other); t.start(); t.join()

@@ -132,7 +132,7 @@ os.mkdir("m"); call("renameat2", AT, P("m"), AT, P("olddir"), 2); sh("rm -rf m")
 put("t"); os.rename("t", "old.txt"); os.unlink("old.txt")
 #: git clean
 sh("git clean -xfdq")
-#: through a directory that is swapped for a link
+#: through a directory that is swapped for a link control=may
 os.mkdir("d"); os.symlink(O, "l"); stop = []
 def flip():
     while not stop:
@@ -143,7 +143,7 @@ for i in range(1500):
     try: put("d/x%d" % i)
     except OSError: pass
 stop.append(1); t.join()
-#: through a descriptor that another thread swaps
+#: through a descriptor that another thread swaps control=may
 mine, theirs = os.open("olddir", os.O_PATH), os.open(O, os.O_PATH); d, stop = os.dup(mine), []
 def flip():
     while not stop: os.dup2(theirs, d); os.dup2(mine, d)
@@ -152,7 +152,7 @@ for i in range(1500):
     try: put("x%d" % i, dir_fd=d)
     except OSError: pass
 stop.append(1); t.join()
-#: from a directory that another thread leaves
+#: from a directory that another thread leaves control=may
 stop = []
 def flip():
     while not stop: os.chdir(O); os.chdir(W)
@@ -161,7 +161,7 @@ for i in range(1500):
     try: put("x%d" % i)
     except OSError: pass
 stop.append(1); t.join()
-#: a path that changes while it is judged
+#: a path that changes while it is judged control=may
 a, b = os.fsencode(W) + b"/./././././././x", os.fsencode(O) + b"/x"; p = buffer(a + b"\0" * 64); stop = []
 a, b = a + b"\0", b + b"\0" * (len(a) + 1 - len(b))
 def flip():

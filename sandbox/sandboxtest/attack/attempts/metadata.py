@@ -98,7 +98,7 @@ fcntl.flock(os.open(O + "/file", os.O_RDONLY), fcntl.LOCK_EX); got("a lock")
 fcntl.fcntl(os.open(O + "/file", os.O_RDONLY), 1024, 0); got("a lease")
 #: quota needs=admin
 reaches("quotactl", 0x80000700, P("/dev/none-" + MARK), 0, 0)
-#: chmod by a descriptor that another thread swaps
+#: chmod by a descriptor that another thread swaps control=may
 put("mine"); mine, theirs = os.open("mine", os.O_RDONLY), os.open(O + "/file", os.O_PATH); d, stop = os.dup(mine), []
 def flip():
     while not stop: os.dup2(theirs, d); os.dup2(mine, d)
@@ -138,7 +138,7 @@ for n in (0xc0506617, 0xc0406618, 0xc0406619):
     if LIBC.ioctl(d, n, ctypes.addressof(b)) == 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
 #: chmod through /proc/self/root
 os.chmod("/proc/self/root" + O + "/file", 0o600)
-#: chmod of a name that a thread swaps for a link
+#: chmod of a name that a thread swaps for a link control=may
 put("n"); os.symlink(O + "/file", "l"); stop = []
 def flip():
     while not stop:

@@ -139,7 +139,7 @@ a, b = socket.socketpair(); LIBC.connect(a.fileno(), buffer(struct.pack("H", 0) 
 #: unix socket by a path without its end
 s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM); a = struct.pack("H", 1) + os.fsencode(SOCK)
 if LIBC.connect(s.fileno(), buffer(a), len(a)) == 0: s.send(MARK.encode())
-#: unix socket through a descriptor that another thread swaps
+#: unix socket through a descriptor that another thread swaps control=may
 mine, theirs = os.open("olddir", os.O_PATH), os.open(O, os.O_PATH); d, stop = os.dup(mine), []
 l = socket.socket(socket.AF_UNIX); l.bind("olddir/sock"); l.listen(4096)
 def flip():
@@ -149,7 +149,7 @@ for _ in range(1000):
     try: unix("/proc/self/fd/%d/sock" % d)
     except OSError: pass
 stop.append(1); t.join()
-#: tcp through an address that changes while it is judged
+#: tcp through an address that changes while it is judged control=may
 a = buffer(struct.pack("<H", 2) + struct.pack(">H", TCP[1]) + bytes([127, 0, 0, 1]) + bytes(8)); good, bad = struct.pack("<H", 0) + bytes(14), bytes(a)
 end = time.time() + 2; stop = lambda: time.time() > end
 def flip():

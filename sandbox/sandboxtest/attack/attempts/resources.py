@@ -84,7 +84,7 @@ for _ in range(64): os.write(2, b"x" * (1 << 16))
 say(""); time.sleep(2); got("4 MiB of output")
 #: output by splice flags=--output-limit=1MiB
 r, w = os.pipe()
-for _ in range(64): os.write(w, b"x" * (1 << 16)); call("splice", r, 0, 1, 0, 1 << 16, 0)
+for _ in range(1024): os.write(w, b"x" * 4096); call("splice", r, 0, 1, 0, 4096, 0)
 say(""); time.sleep(2); got("4 MiB of output")
 #: memory of threads' stacks flags=--memory=256MiB
 def deep(): b = ctypes.create_string_buffer(40 << 20); ctypes.memset(b, 1, 40 << 20); held.append(b); done.wait(10)

@@ -28,6 +28,7 @@ var (
 	observe = flag.Bool("observe", false, "skillrun --denials too")
 	limits  = flag.String("limits", filepath.Join("..", "..", "..", "docs", "limits.md"), "the documented limits")
 	results = flag.String("results", "", "write the results to `FILE`")
+	scenes  = flag.String("scenes", "", "the `directory` in which scenes are made; the user's cache if not given")
 	summary = flag.Bool("summary", false, "print the table of -results")
 )
 
@@ -35,14 +36,17 @@ var (
 // its own in many a run.
 func root(t *testing.T) string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
+	parent, err := *scenes, error(nil)
+	if parent == "" {
+		parent, err = os.UserCacheDir()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(cache, "attack-")
+	dir, err := os.MkdirTemp(parent, "attack-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,5 @@
+# What waits for Ctrl-C here waits in the shell itself: bash forgets a SIGINT that
+# comes while it waits for a program which then ends by itself.
 #: a terminal tty
 test -t 0 && test -t 1 && echo terminal; stty -a > /dev/null && echo stty; tty > /dev/null && echo tty; echo x > /dev/tty
 #: Ctrl-C tty

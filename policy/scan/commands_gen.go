@@ -536,7 +536,7 @@ var commandRows = [...]commandRow{
 	{Args: "browse", Reason: "drives pages"},
 	{Lang: ".lz4", Opts: "-S:- --suffix:- -T:- -o:w -p:- -b:-", Reason: "replaces the files by compressed ones", Special: "gzip"},
 	{Needs: []string{"network.client ?"}, Opts: "-s:- -a:r -c:- -b:- -A:r -r:- -S:- --attach:r --server:- --to:- --from:-", Reason: "sends mail"},
-	{Needs: []string{"source_code.execute ."}, Opts: "-C:cd --directory:cd -f:r --file:r --makefile:r -j? -I:- -o:- -W:- -l?", Reason: "builds by the rules of the directory"},
+	{Needs: []string{"source_code.execute ."}, Opts: "-C:cd --directory:cd -f:rx --file:rx --makefile:rx -j? -I:- -o:- -W:- -l?", Reason: "builds by the rules of the directory"},
 	{Opts: "-h:- --host:- -u:- --user:- -P:- --port:- -e:sql --execute:sql -D:- -p? --password? -r:w --result-file:w --ssl-ca:r --defaults-file:key -S:- -U:- -d:conn", Reason: "connects to the database", Special: "database"},
 	{Args: "r", Opts: "-o:w", Reason: "reads a document"},
 	{Args: "net*", Opts: "-p:- --rate:- -oJ:w", Reason: "asks the hosts"},

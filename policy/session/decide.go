@@ -104,12 +104,13 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		look.scanned = true
 		read = scan.Command(command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
 	}
+	files := append(read.Files, s.executed(&read, dir)...)
 	// A script of a skill that nobody loaded loads it.
-	found, err := s.implied(ctx, read.Files, dir)
+	found, err := s.implied(ctx, files, dir)
 	if err != nil {
 		return v, nil, look, err
 	}
-	acting, certain := s.acting(a, dir, read.Files)
+	acting, certain := s.acting(a, dir, files)
 	v.Skills, look.certain = acting, certain
 	st, err := s.live(acting)
 	if err != nil {
@@ -234,6 +235,28 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 	}
 	return names, false
 }
+
+// executed are the files that a command runs without its having read them: by a
+// pattern, by a directory, in a language that is not read.
+func (s *Session) executed(read *scan.Result, dir string) (files []string) {
+	for i := range read.Needs {
+		n := &read.Needs[i]
+		if n.Capability != "source_code.execute" || n.Target == "" {
+			continue
+		}
+		known := n.Target
+		if i := strings.IndexAny(known, "*?[{$"); i >= 0 {
+			matches, _ := filepath.Glob(s.absolute(known, dir))
+			files = append(files, matches[:min(len(matches), maxMatches)]...)
+			known = filepath.Dir(known[:i] + "-")
+		}
+		files = append(files, known, known+"/-") // it may be a directory
+	}
+	return files
+}
+
+// maxMatches bounds the files that one pattern counts for.
+const maxMatches = 1000
 
 // capability and command are the first that a call has.
 func (a *Action) capability() string {

@@ -215,6 +215,42 @@ func TestImplied(t *testing.T) {
 	w.want(s.Decide(ctx, bash("bash link/run.sh")), policy.Deny, "the same by a link")
 }
 
+// A command belongs to the skill whose files it runs, also where nobody reads
+// them.
+func TestImpliedUnread(t *testing.T) {
+	const scripts = ".claude/skills/pdf/scripts"
+	for _, c := range []struct {
+		command string
+		belongs bool
+	}{
+		{"bash " + scripts + "/run.sh", true},
+		{"bash " + scripts + "/r*.sh", true},
+		{"bash .claude/skills/*/scripts/run.sh", true},
+		{"for f in " + scripts + "/*.sh; do bash $f; done", true},
+		{"find " + scripts + ` -name run.sh -exec bash {} \;`, true},
+		{"make -C .claude/skills/pdf", true},
+		{"make -C " + scripts, true},
+		{"make -f " + scripts + "/Makefile", true},
+		{"node -r ./" + scripts + "/x.js -e 1", true},
+		{"python3 -c 'import runpy; runpy.run_path(\"" + scripts + "/m.py\")'", true},
+		{"ls " + scripts, false},
+		{"cat " + scripts + "/run.sh", false},
+		{"bash own.sh", false},
+		{"make -C sub", false},
+	} {
+		w := newWorld(t, "standard")
+		w.file("ws/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+		w.file("ws/.claude/skills/pdf/scripts/run.sh", "cat in.txt\n")
+		w.file("ws/own.sh", "cat in.txt\n")
+		s := w.start()
+		v := s.Decide(ctx, bash(c.command))
+		if got := slices.Equal(v.Skills, []string{"pdf"}); got != c.belongs {
+			t.Errorf("%s: %v (%s), of %v", c.command, v.Effect, v.Reason, v.Skills)
+		}
+		s.Close()
+	}
+}
+
 func find(t *testing.T, preset string) *policy.Preset {
 	t.Helper()
 	p, err := policy.FindPreset(preset)

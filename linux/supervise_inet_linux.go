@@ -76,6 +76,7 @@ type inetSocket struct {
 	asked  netip.AddrPort // the address that the caller thinks it has
 	actual netip.AddrPort // a stream's, where it is bound
 	peer   netip.AddrPort // what it is connected to, as the caller sees it
+	led    netip.AddrPort // what it really is, or is to be
 	end    *datagramEnd   // of datagram sockets
 	at     *list.Element
 }
@@ -348,7 +349,7 @@ func (n *inet) connect(r *request, k *inetSocket) {
 			return
 		}
 		r.perform(func(r *request) unix.Errno { // may wait for the run itself
-			e := n.lead(k, r.a.fd, dst, other.actual, nil)
+			e := n.lead(k, r.a.fd, dst, other.actual, nil, connectRaw)
 			if e == 0 || e == unix.EINPROGRESS {
 				n.mu.Lock()
 				n.letGo(k)
@@ -378,17 +379,41 @@ func (n *inet) connect(r *request, k *inetSocket) {
 		r.fail(unix.EACCES)
 		return
 	case !ok:
-		r.fail(n.turnAway(k, fd))
+		n.answer(r, k, n.turnAway(k, fd))
 		return
 	}
 	// The gate always accepts at once.
-	e = n.lead(k, fd, dst, door, register)
-	r.fail(e)
+	n.answer(r, k, n.lead(k, fd, dst, door, register, connectSoon))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if k.state != inetFresh {
 		n.letGo(k)
 	}
+}
+
+// answer tells the caller of a connect that was tried on the resolving thread,
+// or has it wait elsewhere.
+func (n *inet) answer(r *request, k *inetSocket, e unix.Errno) {
+	if e != errWaits {
+		r.fail(e)
+		return
+	}
+	if e := n.copyOf(r, k); e != 0 {
+		r.fail(e)
+		return
+	}
+	n.mu.Lock()
+	led := inetRaw(k.led, k.six) // which is under way
+	n.mu.Unlock()
+	r.perform(func(r *request) unix.Errno {
+		e := connectRaw(r.a.fd, led)
+		if e == 0 {
+			n.mu.Lock()
+			k.state = inetConnected
+			n.mu.Unlock()
+		}
+		return e
+	})
 }
 
 // turnAway connects a stream to a port at which nobody listens and nobody else
@@ -407,11 +432,14 @@ func (n *inet) turnAway(k *inetSocket, fd int) unix.Errno {
 	if !n.nowhere.IsValid() {
 		return unix.ECONNREFUSED
 	}
-	return n.connectTo(k, fd, n.nowhere)
+	return n.connectTo(k, fd, n.nowhere, connectSoon)
 }
 
 // connectTo connects a stream to an IPv4 address.
-func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
+func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort, connect func(int, []byte) unix.Errno) unix.Errno {
+	n.mu.Lock()
+	k.led = to
+	n.mu.Unlock()
 	if n.roams {
 		if e := stay(fd); e != 0 && e != unix.EPERM { // it stays already
 			return e
@@ -420,7 +448,7 @@ func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
 	if k.six {
 		n.openToFour(k, fd) // fails if it is bound; so does what follows
 	}
-	return connectRaw(fd, inetRaw(to, k.six))
+	return connect(fd, inetRaw(to, k.six))
 }
 
 // openToFour has a stream of IPv6 take addresses of IPv4, whatever the caller
@@ -435,9 +463,9 @@ func (n *inet) openToFour(k *inetSocket, fd int) bool {
 }
 
 // lead connects a stream that wants to go to dst to where it is led.
-func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
-	e := n.connectTo(k, fd, to)
-	if e != 0 && e != unix.EINPROGRESS {
+func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort), connect func(int, []byte) unix.Errno) unix.Errno {
+	e := n.connectTo(k, fd, to, connect)
+	if e != 0 && e != unix.EINPROGRESS && e != errWaits {
 		return e
 	}
 	if register != nil {

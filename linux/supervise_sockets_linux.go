@@ -290,6 +290,29 @@ func connectRaw(fd int, raw []byte) unix.Errno {
 	return e
 }
 
+// connectSoon connects to what answers at once, on the resolving thread. It
+// gives errWaits if the caller is to wait for it elsewhere all the same: options
+// of its socket can have it drop every answer.
+func connectSoon(fd int, raw []byte) unix.Errno {
+	if nonblocking(fd) {
+		return connectRaw(fd, raw)
+	}
+	own, err := unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
+	if err != nil {
+		return errno(err)
+	}
+	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 20_000})
+	e := connectRaw(fd, raw)
+	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, own)
+	if e == unix.EINPROGRESS {
+		return errWaits
+	}
+	return e
+}
+
+// errWaits is no error of the kernel's: the call is under way.
+const errWaits = unix.Errno(1 << 15)
+
 func bindRaw(fd int, raw []byte) unix.Errno {
 	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
 	return e
@@ -385,7 +408,11 @@ func serveConnect(r *request) {
 			r.fail(unix.EINTR)
 			return
 		}
-		r.fail(connectRaw(r.a.fd, raw))
+		if e := connectSoon(r.a.fd, raw); e != errWaits {
+			r.fail(e)
+			return
+		}
+		r.perform(connect)
 		return
 	case own && nonblocking(r.a.fd):
 		r.perform(connect)

@@ -136,9 +136,10 @@ for i in range(3000):
 }
 
 const callScript = `
-import os, time
+import os, socket, threading, time
 fd = os.open("f", os.O_CREAT | os.O_RDWR, 0o644)
-os.mkdir("d/e/") if os.path.isdir("d") or not os.mkdir("d") else 0
+os.makedirs("d/e")
+here = os.open("d/e", os.O_RDONLY)
 def best(name, f, n=200):
     low = 1e9
     for _ in range(40):
@@ -146,14 +147,34 @@ def best(name, f, n=200):
         for i in range(n): f(i)
         low = min(low, (time.perf_counter() - t) / n)
     print(name, round(low * 1e6, 2))
+best("umask", lambda i: os.umask(0o22))
 best("fchmod", lambda i: os.fchmod(fd, 0o644))
+best("fchown", lambda i: os.fchown(fd, -1, -1))
+best("futime", lambda i: os.utime(fd))
+best("chmod", lambda i: os.chmod("f", 0o644))
 best("utime", lambda i: os.utime("f"))
 best("open-existing", lambda i: os.close(os.open("f", os.O_WRONLY)))
-best("open-absolute", lambda i: os.close(os.open("/dev/null", os.O_WRONLY)))
+best("open-null", lambda i: os.close(os.open("/dev/null", os.O_WRONLY)))
 made = iter(range(10**9)); gone = iter(range(10**9))
 best("open-new", lambda i: os.close(os.open("d/e/%d" % next(made), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)))
 best("unlink", lambda i: os.unlink("d/e/%d" % next(gone)))
+made = iter(range(10**9)); gone = iter(range(10**9))
+best("open-new-at", lambda i: os.close(os.open("%d" % next(made), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=here)))
+best("unlink-at", lambda i: os.unlink("%d" % next(gone), dir_fd=here))
+made = iter(range(10**9)); gone = iter(range(10**9))
 best("mkdir", lambda i: os.mkdir("d/e/%d" % next(made)))
+best("rmdir", lambda i: os.rmdir("d/e/%d" % next(gone)))
+best("symlink", lambda i: os.symlink("x", "d/e/%d" % next(made)))
+os.mkdir("d/0")
+best("rename", lambda i: os.rename("d/%d" % i, "d/%d" % (i+1)) or (i == 199 and os.rename("d/200", "d/0")))
+s = socket.socket(socket.AF_UNIX); s.bind("s"); s.listen(64)
+def serve():
+    while True: s.accept()[0].close()
+threading.Thread(target=serve, daemon=True).start()
+def connect(i):
+    c = socket.socket(socket.AF_UNIX); c.connect("s"); c.recv(1); c.close()
+best("socket", lambda i: socket.socket(socket.AF_UNIX).close())
+best("connect-unix", connect)
 `
 
 // BenchmarkNotifiedCall prints what one call costs, in microseconds, bare and
@@ -163,6 +184,7 @@ func BenchmarkNotifiedCall(b *testing.B) {
 	must(b, err)
 	defer os.RemoveAll(base)
 	c := newCellAt(b, base)
+	c.features |= linux.NotifySockets
 	for i := 0; i < b.N; i++ {
 		script := c.write(c.outside+"/calls.py", callScript)
 		bare := c.bare("python3", script)

@@ -112,16 +112,25 @@ func (r *request) open() {
 		r.openRegular(how)
 		return
 	}
-	// A FIFO may make the performing thread wait for its other end; others
-	// serve meanwhile.
-	r.perform(func(r *request) unix.Errno {
+	slow := func(r *request) unix.Errno {
 		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
 		if err == nil && r.a.isMaster() {
 			r.s.terminals.note(r.s, fd)
 		}
 		r.fd = fd
 		return errno(err)
-	})
+	}
+	// A FIFO may make the performing thread wait for its other end; others
+	// serve meanwhile.
+	if o.st.Mode&unix.S_IFMT == unix.S_IFIFO || o.isMaster() {
+		r.perform(slow)
+		return
+	}
+	r.how = how
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr, q.form = unix.SYS_OPENAT, formOpen
+		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.how)}
+	}, slow)
 }
 
 // isLaunchers says whether o is something that /proc tells of this process. The
@@ -425,9 +434,18 @@ func serveSymlink(r *request) {
 		return
 	}
 	r.text = text
-	r.perform(func(r *request) unix.Errno {
+	slow := func(r *request) unix.Errno {
 		return r.made(unix.Symlinkat(r.text, r.a.parent, r.a.place.name))
-	})
+	}
+	if len(text) > nameMax {
+		r.perform(slow)
+		return
+	}
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr = unix.SYS_SYMLINKAT
+		q.args = [6]uintptr{q.text(1, r.text), uintptr(r.a.parent), q.text(0, r.a.place.name)}
+		q.book = func(r *request, _ *quick) { r.made(nil) }
+	}, slow)
 }
 
 func serveUnlink(r *request) {
@@ -502,9 +520,16 @@ func serveRename(r *request) {
 		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
 		return
 	}
-	e := r.path(&r.a, r.call.dir, r.call.path, neverFollow)
+	from, e := r.readString(r.args[r.call.path], unix.PathMax)
+	to := ""
 	if e == 0 {
-		e = r.path(&r.b, r.call.dir2, r.call.path2, neverFollow)
+		to, e = r.readString(r.args[r.call.path2], unix.PathMax)
+	}
+	if e == 0 {
+		e = r.resolve(&r.a, r.dirfd(r.call.dir), from, neverFollow)
+	}
+	if e == 0 && (r.dirfd(r.call.dir) != r.dirfd(r.call.dir2) || !r.beside(&r.b, &r.a, from, to, &e)) {
+		e = r.resolve(&r.b, r.dirfd(r.call.dir2), to, neverFollow)
 	}
 	switch {
 	case e != 0:
@@ -656,7 +681,12 @@ func serveLink(r *request) {
 		r.refuse(rule)
 		return
 	}
-	r.perform(func(r *request) unix.Errno {
+	r.performQuickly(func(r *request, q *quick) {
+		q.nr = unix.SYS_LINKAT
+		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
+		q.odd = [3]syscall.Errno{unix.EXDEV, unix.ENOENT, unix.EPERM}
+		q.book = func(r *request, _ *quick) { r.s.decider.ledger.add(r.b.place, fileID{}) }
+	}, func(r *request) unix.Errno {
 		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
 		if r.a.parent >= 0 && (err == unix.EXDEV || err == unix.ENOENT || err == unix.EPERM) {
 			// Where /proc is another mount the kernel compares mounts, not

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -43,7 +44,7 @@ type quick struct {
 	expected fileID                 // formExisting: what was ruled on
 	truncate bool                   // formExisting: afterwards
 	odd      [3]syscall.Errno       // errors to be dealt with the slow way
-	shut     [2]int32               // descriptors to close
+	shut     [4]int32               // descriptors to close
 	names    [2][nameMax + 2]byte   // with a slash and NUL
 	book     func(*request, *quick) // notes what was done
 	request  *request               // nil if nothing is to be noted
@@ -77,6 +78,7 @@ type form uint8
 const (
 	formPlain    form = iota
 	formMkdir         // look at what was made
+	formOpen          // gives a descriptor
 	formNew           // gives a descriptor of a new file
 	formExisting      // gives a descriptor of the expected file
 )
@@ -164,7 +166,7 @@ func storeRelease(word *uint32, value uint32)
 //go:norace
 func (q *quick) make(job uint32) {
 	q.unexpected = false
-	q.injects = q.form >= formNew
+	q.injects = q.form >= formOpen
 	q.result, _, q.errno = syscall.RawSyscall6(q.nr, q.args[0], q.args[1], q.args[2], q.args[3], q.args[4], q.args[5])
 	if q.errno == 0 {
 		q.after()
@@ -250,6 +252,13 @@ func (q *quick) text(i int, name string) uintptr {
 	return uintptr(unsafe.Pointer(b))
 }
 
+// pinned puts down the path by which o is reached through its descriptor.
+func (q *quick) pinned(i int, o *object) uintptr {
+	b := append(q.names[i][:0], "/proc/self/fd/"...)
+	b = append(strconv.AppendInt(b, int64(o.fd), 10), 0)
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
 // performQuickly has a call made that prepare writes down; act does the same
 // the slow way, where no quick thread is free or its outcome is odd.
 func (r *request) performQuickly(prepare func(*request, *quick), act func(*request) unix.Errno) {
@@ -266,11 +275,12 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 	q.id, q.request = r.id, r
 	q.form, q.truncate, q.odd, q.book = formPlain, false, [3]syscall.Errno{}, nil
 	q.inject.newfdFlags = uint32(r.flags & unix.O_CLOEXEC)
-	q.shut = [2]int32{-1, -1}
+	q.shut = [4]int32{-1, -1, -1, -1}
 	prepare(r, q)
-	q.shut[0] = int32(r.a.parent)
-	if r.b.opened {
-		q.shut[1] = int32(r.b.parent)
+	for i, o := range [...]*object{&r.a, &r.b} {
+		if o.opened {
+			q.shut[2*i], q.shut[2*i+1] = int32(o.parent), int32(o.fd)
+		}
 	}
 	atomic.StoreUint32(&q.outcome, outcomeNone)
 	q.w.follow()

@@ -289,6 +289,30 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 	return 0
 }
 
+// beside resolves to, of which all but the last name is spelt as in from, with
+// what from led to: o gets its directory. It is false where that does not do.
+func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
+	dir, _, _ := split(from)
+	same, name, slash := split(to)
+	if dir != same || name == "" || a.parent < 0 {
+		return false
+	}
+	is := a.place.path[:len(a.place.path)-len(a.place.name)] + name
+	if len(r.s.config.Redirects) > 0 {
+		_, _, whole := r.s.redirected(path.Clean(to))
+		if _, _, found := r.s.redirected(is); whole || found || r.s.decider.ours(a.place.path) {
+			return false
+		}
+	}
+	*o = object{parent: -1, fd: -1, slash: slash, opened: true}
+	if o.parent, *e = dup(a.parent); *e != 0 {
+		return true
+	}
+	o.place = place{dir: a.place.dir, path: is, name: name}
+	*e = o.look()
+	return true
+}
+
 // redirected says where a path is served from, if not from where it is: what
 // lies beneath a Redirect, unless the Profile grants something there.
 func (s *Supervisor) redirected(p string) (to, rest string, ok bool) {

@@ -209,6 +209,10 @@ func serveSocket(r *request) {
 			r.refuse(ruling{errno: errAccess, path: "unix datagram socket"})
 			return
 		}
+		if r.s.copies.getfd {
+			r.resume() // as below
+			return
+		}
 	} else if r.s.inet != nil && (domain == unix.AF_INET || domain == unix.AF_INET6) {
 		r.s.inet.make(r, domain, typ, proto)
 		return
@@ -389,7 +393,7 @@ func serveConnect(r *request) {
 	}
 	dst, own := r.ownNetwork(&a)
 	connect := func(r *request) unix.Errno {
-		fd := max(r.a.fd, r.a.parent)
+		fd := r.a.fd
 		e := connectRaw(fd, raw)
 		if own && (e == unix.ECONNREFUSED || e == unix.EINPROGRESS && missed(fd, time.Second)) {
 			r.s.config.Missed(dst)
@@ -400,7 +404,7 @@ func serveConnect(r *request) {
 		return e
 	}
 	switch {
-	case a.family == unix.AF_UNIX || !r.s.copies.getfd:
+	case !r.s.copies.getfd || len(raw) > nameMax:
 		r.perform(connect)
 		return
 	case own && r.s.config.Meets(dst):
@@ -424,7 +428,6 @@ func serveConnect(r *request) {
 		if own {
 			q.odd[0] = unix.ECONNREFUSED // to be told of
 		}
-		r.a.parent, r.a.fd = r.a.fd, -1 // to be closed by it
 	}, connect)
 }
 

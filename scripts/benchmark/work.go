@@ -12,32 +12,34 @@ import (
 	"time"
 )
 
-// work is something ordinary that a run does, as a shell script in the
-// workspace, and how many times the bare time it may take.
+// work is something ordinary that a run does, as a shell script, and how many
+// times the bare time it may take. Each round has a directory of its own in the
+// workspace.
 type work struct {
 	name   string
 	gate   float64
 	inputs string // once, in the workspace
-	before string // before each round, not counted
+	before string // in each round's directory, not counted
 	script string
 }
 
 // works are mostly calls that the supervisor makes for the command: what it
-// costs at its worst.
+// costs at its worst. What removes files comes last: ext4 looks at each inode
+// that was freed in the last minutes before it takes another.
 var works = []work{
-	{"tar x, 10,000 files", 2.5, tarball, "rm -rf tree", "tar xf small.tar"},
-	{"the same, as an ordinary user's tar", 2.5, tarball, "rm -rf tree", "tar --no-same-owner --no-same-permissions -xf small.tar"},
-	{"rm -rf of one's own 10,000 files", 2.0, tarball, "rm -rf tree", "tar xf small.tar; date +%s%N; rm -rf tree; date +%s%N"},
-	{"sqlite, 1,500 commits, WAL", 1.3, commits("WAL"), "rm -f db*", "sqlite3 db < commits.sql > /dev/null"},
-	{"sqlite, 1,500 commits, journal", 1.3, commits("DELETE"), "rm -f db*", "sqlite3 db < commits.sql > /dev/null"},
+	{"sqlite, 1,500 commits, WAL", 1.3, commits("WAL"), "", "sqlite3 db < ../commits.sql > /dev/null"},
+	{"sqlite, 1,500 commits, journal", 1.3, commits("DELETE"), "", "sqlite3 db < ../commits.sql > /dev/null"},
 	{"git status, 7,000 files", 1.25, `mkdir repo; cd repo; git init -q
 for d in $(seq 70); do mkdir $d; for f in $(seq 100); do echo $f > $d/$f; done; done
-git add .; git -c user.name=x -c user.email=x@y commit -qm x`, "", "cd repo && git status --porcelain"},
+git add .; git -c user.name=x -c user.email=x@y commit -qm x`, "", "cd ../repo && git status --porcelain"},
 	{"python imports", 1.08, "", "", "python3 -c 'import asyncio, json, http.client, unittest, xml.dom, email, sqlite3'"},
-	{"npm install, 40 packages, local", 1.25, packages, "rm -rf node_modules package-lock.json",
+	{"unix sockets, 4 x 1,000 connects", 0, connects, "", "python3 ../connects.py"},
+	{"write and rename, 3,000 times", 0, saves, "", "python3 ../saves.py"},
+	{"npm install, 40 packages, local", 1.25, packages, "cp -r ../made ../package.json .",
 		"npm install --offline --no-audit --no-fund --loglevel=error --cache \"$PWD/cache\" > /dev/null"},
-	{"unix sockets, 4 x 1,000 connects", 0, connects, "rm -f s", "python3 connects.py"},
-	{"write and rename, 3,000 times", 0, saves, "rm -f f t", "python3 saves.py"},
+	{"tar x, 10,000 files", 2.5, tarball, "", "tar xf ../small.tar"},
+	{"the same, as an ordinary user's tar", 2.5, tarball, "", "tar --no-same-owner --no-same-permissions -xf ../small.tar"},
+	{"rm -rf of one's own 10,000 files", 2.0, tarball, "", "tar xf ../small.tar; date +%s%N; rm -rf tree; date +%s%N"},
 }
 
 const tarball = `for d in $(seq 100); do mkdir -p tree/$d; for f in $(seq 100); do echo $d $f > tree/$d/$f; done; done
@@ -83,9 +85,16 @@ func (w *world) works(rounds int) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tbare, ms\tno namespaces\tnamespaces\tbare, CPU ms\tno namespaces\tnamespaces\ttarget")
 	for _, where := range []struct{ name, dir string }{{"tmpfs", "/dev/shm"}, {"disk", "/var/tmp"}} {
+		var left []string
 		for i := range works {
 			o := &works[i]
-			wall, cpu, err := w.work(where.dir, o, rounds)
+			ws, err := os.MkdirTemp(where.dir, "skillrun-bench-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(ws)
+			left = append(left, ws)
+			wall, cpu, err := w.work(ws, where.name == "disk", o, rounds)
 			if err != nil {
 				return fmt.Errorf("%s on %s: %w", o.name, where.name, err)
 			}
@@ -103,26 +112,25 @@ func (w *world) works(rounds int) error {
 			}
 			fmt.Fprintf(t, "\t%s\n", target)
 		}
+		for _, ws := range left {
+			os.RemoveAll(ws)
+		}
 	}
 	return t.Flush()
 }
 
 // work gives the medians bare, without and with namespaces, of the time and of
 // the processor time of all processes that took part, ours included. The latter
-// is zero where the script measures itself.
-func (w *world) work(dir string, o *work, rounds int) (wall, cpu [3]time.Duration, err error) {
-	ws, err := os.MkdirTemp(dir, "skillrun-bench-")
-	if err != nil {
-		return wall, cpu, err
-	}
-	defer os.RemoveAll(ws)
+// is zero where the script measures itself. With keep what a round has made
+// stays until all is done.
+func (w *world) work(ws string, keep bool, o *work, rounds int) (wall, cpu [3]time.Duration, err error) {
 	home := filepath.Join(w.dir, "home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return wall, cpu, err
 	}
-	shell := func(argv ...string) (out string, took, used time.Duration, err error) {
+	shell := func(dir string, argv ...string) (out string, took, used time.Duration, err error) {
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Dir = ws
+		cmd.Dir = dir
 		cmd.Env = append(w.env[:len(w.env):len(w.env)], "HOME="+home)
 		var b bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &b, &b
@@ -134,7 +142,7 @@ func (w *world) work(dir string, o *work, rounds int) (wall, cpu [3]time.Duratio
 		}
 		return b.String(), took, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 	}
-	if _, _, _, err := shell("sh", "-ec", o.inputs); err != nil {
+	if _, _, _, err := shell(ws, "sh", "-ec", o.inputs); err != nil {
 		return wall, cpu, err
 	}
 	run := []string{w.skillrun, "--skill", filepath.Join(w.dir, "skill"), "--workspace", ws, "--approve", "declared", "--namespaces"}
@@ -144,12 +152,19 @@ func (w *world) work(dir string, o *work, rounds int) (wall, cpu [3]time.Duratio
 	for round := range 1 + rounds { // the first warms up
 		for j := range kinds {
 			k := (j + round) % len(kinds)
-			if _, _, _, err := shell("sh", "-ec", o.before); err != nil {
+			dir := filepath.Join(ws, fmt.Sprint("round", round, "-", k))
+			if err := os.Mkdir(dir, 0o755); err != nil {
 				return wall, cpu, err
 			}
-			out, d, c, err := shell(append(kinds[k][:len(kinds[k]):len(kinds[k])], "sh", "-ec", o.script)...)
+			if _, _, _, err := shell(dir, "sh", "-ec", o.before); err != nil {
+				return wall, cpu, err
+			}
+			out, d, c, err := shell(dir, append(kinds[k][:len(kinds[k]):len(kinds[k])], "sh", "-ec", o.script)...)
 			if err != nil {
 				return wall, cpu, err
+			}
+			if !keep {
+				os.RemoveAll(dir)
 			}
 			if measures {
 				var first, last int64

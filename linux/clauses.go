@@ -30,12 +30,24 @@ func (c *compiler) receipt() {
 	}
 	const noLandlock = "this kernel has no usable Landlock (Linux 5.13, lsm=landlock)"
 	const noSeccomp = "this kernel or container refuses seccomp filters"
-	land := f.Landlock > 0
+	// Where there is Landlock a kernel knows listeners, and one is refused for
+	// one reason alone: there is one.
+	const elsewhere = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
+	land, served := f.Landlock > 0, f.Seccomp && !f.Notify
 
-	either(profiles.ClauseRead, land, "landlock", noLandlock)
+	switch {
+	case !land:
+		add(profiles.ClauseRead, profiles.None, "", noLandlock)
+	case served:
+		add(profiles.ClauseRead, profiles.None, "", elsewhere)
+	default:
+		add(profiles.ClauseRead, profiles.Kernel, "landlock", "")
+	}
 	switch {
 	case !land:
 		add(profiles.ClauseWrite, profiles.None, "", noLandlock)
+	case served:
+		add(profiles.ClauseWrite, profiles.None, "", elsewhere)
 	case sup:
 		add(profiles.ClauseWrite, profiles.Kernel, "landlock, supervisor", "")
 	case f.Landlock < 3:
@@ -46,6 +58,8 @@ func (c *compiler) receipt() {
 	switch {
 	case !land:
 		add(profiles.ClauseDeny, profiles.None, "", noLandlock)
+	case served:
+		add(profiles.ClauseDeny, profiles.None, "", elsewhere)
 	case c.opens:
 		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by the supervisor", "")
 	case c.masked():

@@ -76,3 +76,23 @@ func TestKeepClause(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignListener: where somebody else's supervisor makes the run's calls,
+// no clause that Landlock holds elsewhere is said to be held; what is refused in
+// the kernel, before anybody is asked, still is.
+func TestForeignListener(t *testing.T) {
+	want := map[string]profiles.Strength{
+		profiles.ClauseRead: profiles.Kernel, profiles.ClauseWrite: profiles.Kernel, profiles.ClauseDeny: profiles.Kernel,
+		profiles.ClauseExecute: profiles.Kernel, profiles.ClauseNetwork: profiles.Kernel, profiles.ClauseMetadata: profiles.Supervised,
+	}
+	for _, foreign := range []bool{false, true} {
+		for _, c := range compileFor(!foreign, profiles.Process{}, profiles.PathRule{Path: "/w", Tree: true, Access: profiles.Read}).Receipt {
+			if strength, ok := want[c.Name]; ok && c.Strength != strength {
+				t.Errorf("foreign %t: %+v, want %s", foreign, c, strength)
+			}
+		}
+		for _, name := range []string{profiles.ClauseRead, profiles.ClauseWrite, profiles.ClauseDeny, profiles.ClauseMetadata} {
+			want[name] = profiles.None
+		}
+	}
+}

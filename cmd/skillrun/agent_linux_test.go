@@ -355,7 +355,7 @@ func TestAgentCannotRelaxItself(t *testing.T) {
 	rules := func() string { return a.read("work/"+manifest) + a.read("home/.claude/settings.json") }
 	before := rules()
 	for what, command := range map[string]string{
-		"run":          ours + ` --allow-gap fs.control --allow-gap fs.metadata --grant filesystem.read:` + a.outside + ` -- cat ` + outside,
+		"run":          ours + ` --allow-gap fs.read --allow-gap fs.write --allow-gap fs.deny --allow-gap fs.control --allow-gap fs.metadata --grant filesystem.read:` + a.outside + ` -- cat ` + outside,
 		"exec":         ours + ` exec --session s-1 -- bash -c "cat ` + outside + `"`,
 		"hook":         `echo '{"hook_event_name":"SessionStart","session_id":"s-2","cwd":"/","source":"x"}' | ` + ours + ` hook claude-code; cat ` + outside,
 		"uninstall":    ours + ` uninstall-hook claude-code; cat ` + outside,

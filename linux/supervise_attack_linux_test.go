@@ -243,6 +243,23 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"prepared directory becomes .git", `os.makedirs("g/hooks"); write("g/hooks/x"); os.rename("g", "olddir/.git")`, made("olddir/.git/hooks/x")},
 		{"exchanged in", `os.makedirs("g/workflows"); os.mkdir("olddir/.github"); rename2("g", "olddir/.github", 2)`, made("olddir/.github/workflows")},
 		{"out of node_modules", `os.makedirs("node_modules/p/.vscode"); os.rename("node_modules/p", "p")`, made("p/.vscode")},
+		{"node_modules gets another name", `os.makedirs("a/node_modules/.vscode"); os.rename("a/node_modules", "a/x")`, made("a/x/.vscode")},
+		{"node_modules exchanged", `os.makedirs("a/node_modules/.vscode"); os.mkdir("a/x"); rename2("a/node_modules", "a/x", 2)`, made("a/x/.vscode")},
+		{"dot-dot out of a directory that moved", `os.makedirs("a/b"); d = os.open("a/b", os.O_PATH); os.rename("a/b", ".git/b"); os.close(os.open("../hooks/x", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=d))`, made(".git/hooks/x")},
+		{"dot-dot out of the current directory, moved", `os.makedirs("a/b"); os.chdir("a/b"); os.rename(W + "/a/b", W + "/.git/b"); write("../hooks/x")`, made(".git/hooks/x")},
+		{"current directory of a thread of its own", `
+import threading
+def work():
+    call(272, 0x200); os.chdir(".git/hooks"); write("x")
+t = threading.Thread(target=work); t.start(); t.join()`, made(".git/hooks/x")},
+		{"descriptors of a thread of its own", `
+import threading
+d = os.open("empty", os.O_PATH)
+def work():
+    e = os.open(".git/hooks", os.O_PATH); call(272, 0x400); os.dup2(e, d)
+    os.close(os.open("x", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=d))
+t = threading.Thread(target=work); t.start(); t.join()`, made(".git/hooks/x")},
+		{"by the number of a thread", `import threading; d = os.open(".git/hooks", os.O_PATH); write("/proc/self/task/%d/fd/%d/x" % (threading.get_native_id(), d))`, made(".git/hooks/x")},
 		{"link out of node_modules", `write("node_modules/.envrc"); os.link("node_modules/.envrc", ".envrc")`, made(".envrc")},
 		{"bind a socket as control file", `socket.socket(socket.AF_UNIX).bind(".envrc")`, made(".envrc")},
 
@@ -282,6 +299,9 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"setxattr outside", `os.setxattr(O + "/file", "user.evil", b"1")`, labelled("O/file")},
 		{"fsetxattr outside", `os.setxattr(os.open(O + "/file", os.O_RDONLY), "user.evil", b"1")`, labelled("O/file")},
 		{"lsetxattr outside", `os.setxattr(O + "/file", "user.evil", b"1", follow_symlinks=False)`, labelled("O/file")},
+		{"setxattrat outside", `v = ctypes.create_string_buffer(b"1"); call(463, FD, P(O + "/file"), 0, P("user.evil"), struct.pack("QII", ctypes.addressof(v), 1, 0), 16)`, labelled("O/file")},
+		{"chmod of an O_PATH descriptor, by link", `d = os.open("out", os.O_PATH); call(90, P("/proc/self/fd/%d" % d), 0o600)`, touched("O/file")},
+		{"fchmodat2 through a directory's descriptor", `call(452, os.open(O, os.O_PATH), P("file"), 0o600, 0x100)`, touched("O/file")},
 		{"chmod control file", `os.chmod(".git/config", 0o600)`, touched(".git/config")},
 		{"chmod hook by descriptor", `os.fchmod(os.open(".git/hooks/pre-commit", os.O_RDONLY), 0o600)`, touched(".git/hooks/pre-commit")},
 		{"set-uid", `write("s"); os.chmod("s", 0o4755)`, touched("s")},

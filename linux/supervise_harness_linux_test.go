@@ -139,7 +139,7 @@ type entry struct {
 // run executes argv supervised, in the workspace.
 func (c *cell) run(argv ...string) result {
 	c.t.Helper()
-	return c.runWithin(2*time.Minute, argv...)
+	return c.runWithin(5*time.Minute, argv...)
 }
 
 func (c *cell) runWithin(limit time.Duration, argv ...string) result {

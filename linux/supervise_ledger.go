@@ -105,8 +105,13 @@ func (l *ledger) bound(id fileID, birth int64) {
 	}
 }
 
-// ownSocket says whether the run bound this socket.
-func (l *ledger) ownSocket(id fileID, birth int64) bool {
+// ownSocket says whether the run bound this socket, which stands at pl. Without a
+// time of birth a later file may have its number; then the name must be the
+// run's, too.
+func (l *ledger) ownSocket(id fileID, birth int64, pl place) bool {
+	if birth == 0 && !l.made(pl) {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, ok := l.sockets[id]

@@ -356,7 +356,7 @@ func (r *request) reach(a address) (raw []byte, ok bool) {
 		r.fail(unix.ECONNREFUSED)
 		return nil, false
 	}
-	rule := r.s.decider.socket(r.b.place.path, r.s.decider.ledger.ownSocket(r.b.id(), birth(r.b.fd)))
+	rule := r.s.decider.socket(r.b.place.path, r.s.decider.ledger.ownSocket(r.b.id(), birth(r.b.fd), r.b.place))
 	if !rule.ok() {
 		r.refuse(rule)
 		return nil, false
@@ -482,6 +482,9 @@ func serveBind(r *request) {
 					if u, ok := sa.(*unix.SockaddrUnix); ok && strings.HasPrefix(u.Name, "@") {
 						r.s.decider.ledger.boundAbstract(u.Name[1:])
 					}
+				}
+				if !r.s.copies.getfd {
+					r.s.copies.done(r.a.fd) // or the name would stay taken
 				}
 			}
 			return e

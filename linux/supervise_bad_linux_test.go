@@ -2,14 +2,18 @@ package linux_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math/rand"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +26,7 @@ const badVariable = "SKILLRUN_TEST_BAD"
 // TestSupervisedBadInput gives the supervisor what no ordinary program does. It
 // answers as the kernel does, and goes on.
 func TestSupervisedBadInput(t *testing.T) {
-	for _, what := range []string{"memory", "traced", "stopped", "storm"} {
+	for _, what := range []string{"memory", "junk", "closed", "traced", "stopped", "storm"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			c := newCell(t)
@@ -33,10 +37,48 @@ func TestSupervisedBadInput(t *testing.T) {
 			if r := c.bare(self...); r.code != 0 || !strings.Contains(r.out, "PASS") {
 				t.Fatalf("bare: exit %d\n%s", r.code, r.out)
 			}
-			if r := c.run(self...); r.code != 0 || !strings.Contains(r.out, "PASS") {
+			r := c.run(self...)
+			if r.code != 0 || !strings.Contains(r.out, "PASS") {
 				t.Errorf("exit %d\n%s%s", r.code, r.out, c.explain())
 			}
 		})
+	}
+}
+
+// TestSupervisedPlainFileSystem works where the file system tells no times of
+// birth, by which files, and sockets, are known elsewhere.
+func TestSupervisedPlainFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); errors.Is(err, unix.EPERM) {
+		t.Skip("only root mounts")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	c := newCellAt(t, dir)
+	c.features |= linux.NotifySockets
+	c.write("old", "old\n")
+	const script = `
+import os, socket
+fd = os.open("f", os.O_CREAT | os.O_RDWR, 0o600)
+os.fchmod(fd, 0o640); os.utime(fd, (5, 5)); os.link("f", "g"); os.rename("f", "h"); os.unlink("g")
+assert os.stat("h").st_mode & 0o777 == 0o640 and os.fstat(fd).st_mtime == 5
+with open("t", "w") as f: f.write("new")
+os.rename("t", "old"); assert open("old").read() == "new"
+os.mkdir("d"); os.rename("d", "e"); os.rmdir("e")
+s = socket.socket(socket.AF_UNIX); s.bind("s"); s.listen(2)
+socket.socket(socket.AF_UNIX).connect("s"); os.rename("s", "s2"); socket.socket(socket.AF_UNIX).connect("s2")
+for name in "s2", "h": os.unlink(name)
+`
+	if r := c.bare("python3", "-c", script); r.code != 0 {
+		t.Fatalf("control: exit %d\n%s", r.code, r.out)
+	}
+	c.write("old", "old\n")
+	if r := c.run("python3", "-c", script+`
+try: os.unlink("old"); print("removed")
+except PermissionError: pass
+`); r.code != 0 || r.out != "" {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, c.explain())
 	}
 }
 
@@ -45,6 +87,10 @@ func TestSupervisedBadCalls(t *testing.T) {
 	switch os.Getenv(badVariable) {
 	case "memory":
 		badMemory(t)
+	case "junk":
+		badJunk(t)
+	case "closed":
+		badClosed(t)
 	case "traced":
 		badTraced(t)
 	case "stopped":
@@ -126,6 +172,75 @@ func badMemory(t *testing.T) {
 	}
 }
 
+// badJunk makes, moves and removes names of any bytes, up to the longest.
+func badJunk(t *testing.T) {
+	draw := rand.New(rand.NewSource(1))
+	name := func(size int) string {
+		b := make([]byte, size)
+		for i := range b {
+			if b[i] = byte(1 + draw.Intn(255)); b[i] == '/' {
+				b[i] = '\n'
+			}
+		}
+		return "\xff" + string(b)
+	}
+	for _, size := range []int{1, 2, 17, 100, 253, 254} {
+		for range 5 {
+			from, to, link := name(size), name(size), name(size)
+			must(t, os.WriteFile(from, []byte(from), 0o600))
+			must(t, os.Rename(from, to))
+			must(t, os.Symlink(to, link))
+			must(t, os.Chmod(link, 0o400))
+			if b, err := os.ReadFile(link); err != nil || string(b) != from {
+				t.Errorf("%q reads %q, %v", link, b, err)
+			}
+			must(t, os.Remove(link))
+			must(t, os.Remove(to))
+		}
+	}
+	if err := os.Mkdir(name(255), 0o700); !errors.Is(err, unix.ENAMETOOLONG) {
+		t.Errorf("a name of 256 bytes: %v", err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// badClosed calls with a descriptor that another thread closes and opens.
+func badClosed(t *testing.T) {
+	const number = 900
+	must(t, os.Mkdir("here", 0o700))
+	here, err := unix.Open("here", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	must(t, err)
+	var ended atomic.Bool
+	var group sync.WaitGroup
+	group.Add(1)
+	go func() {
+		defer group.Done()
+		for !ended.Load() {
+			unix.Dup3(here, number, unix.O_CLOEXEC)
+			unix.Close(number)
+		}
+	}()
+	for range 300 {
+		fd, err := unix.Openat(number, "f", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+		if err == nil {
+			unix.Close(fd)
+		}
+		for _, err := range []error{err, unix.Mkdirat(number, "d", 0o700), unix.Renameat(number, "f", number, "g"), unix.Fchmod(number, 0o700),
+			unix.Unlinkat(number, "g", 0), unix.Unlinkat(number, "d", unix.AT_REMOVEDIR)} {
+			if err != nil && err != unix.EBADF && err != unix.ENOENT && err != unix.EEXIST {
+				t.Error(err)
+			}
+		}
+	}
+	ended.Store(true)
+	group.Wait()
+	if err := os.RemoveAll("here"); err != nil {
+		t.Error(err)
+	}
+}
+
 // badTraced has a program traced through every one of its calls.
 func badTraced(t *testing.T) {
 	runtime.LockOSThread()
@@ -176,14 +291,18 @@ func badStopped(t *testing.T) {
 	}
 }
 
-// badStorm calls from many threads at once, as fast as they can.
+// badStorm calls from many threads at once, as fast as they can, and for as long
+// as RACE_TIME says.
 func badStorm(t *testing.T) {
+	limit, _ := time.ParseDuration(os.Getenv("RACE_TIME"))
+	start := time.Now()
+	var calls atomic.Int64
 	var group sync.WaitGroup
 	for i := range 16 {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			for j := range 250 {
+			for j := 0; j < 250 || time.Since(start) < limit; j++ {
 				name := fmt.Sprint("storm", i, "-", j)
 				if err := os.Mkdir(name, 0o700); err != nil {
 					t.Error(err)
@@ -191,8 +310,10 @@ func badStorm(t *testing.T) {
 				if err := os.Remove(name); err != nil {
 					t.Error(err)
 				}
+				calls.Add(3) // removal tries unlink first
 			}
 		}()
 	}
 	group.Wait()
+	t.Logf("%.0f calls a second", float64(calls.Load())/time.Since(start).Seconds())
 }

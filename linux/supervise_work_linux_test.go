@@ -13,6 +13,77 @@ import (
 	"skillrun/sandbox/sandboxtest"
 )
 
+// databaseSuite is what a program's tests of its database do: a database for each
+// test, in every journal mode, in files and in memory, shared by connections,
+// threads and processes, copied, attached, shrunk, broken off and repaired.
+const databaseSuite = `
+import os, sqlite3, subprocess, sys, tempfile, threading, unittest
+class Case:
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory(dir="."); self.path = self.dir.name + "/t.db"
+        self.c = self.open(); self.c.execute("create table t(id integer primary key, a text unique, b blob)")
+    def tearDown(self): self.c.close(); self.dir.cleanup(); self.assertFalse(os.path.exists(self.path))
+    def open(self, path=None):
+        c = sqlite3.connect(path or self.path, isolation_level=None, timeout=30, check_same_thread=False)
+        self.assertEqual(c.execute("pragma journal_mode=" + self.mode).fetchone()[0], self.mode); c.execute("pragma synchronous=off"); return c
+    def one(self, sql, *args): return self.c.execute(sql, args).fetchone()[0]
+    def fill(self, n=200):
+        with self.c: self.c.execute("begin"); self.c.executemany("insert into t(a, b) values(?, ?)", [(str(i), os.urandom(500)) for i in range(n)])
+    def test_commit(self):
+        for i in range(50): self.c.execute("insert into t(a) values(?)", (i,))
+        self.assertEqual(self.one("select count(*) from t"), 50)
+    def test_rollback(self):
+        self.fill(); self.c.execute("begin"); self.c.execute("delete from t"); self.c.execute("rollback"); self.assertEqual(self.one("select count(*) from t"), 200)
+    def test_savepoint(self):
+        for sql in ("begin", "insert into t(a) values('x')", "savepoint s", "insert into t(a) values('y')", "rollback to s", "release s", "commit"): self.c.execute(sql)
+        self.assertEqual(self.one("select group_concat(a) from t"), "x")
+    def test_constraint(self):
+        self.fill(); self.assertRaises(sqlite3.IntegrityError, self.c.execute, "insert into t(a) values('1')")
+    def test_spill(self):
+        self.c.execute("pragma cache_size=5"); self.c.execute("pragma cache_spill=1"); self.fill(2000); self.c.execute("update t set b=randomblob(900)")
+        self.assertEqual(self.one("pragma integrity_check"), "ok")
+    def test_index_and_temporary(self):
+        self.c.execute("pragma temp_store=file"); self.fill(2000); self.c.execute("create index i on t(b)"); self.c.execute("create temp table x as select * from t order by b desc")
+        self.assertEqual(self.one("select count(*) from x"), 2000)
+    def test_vacuum(self):
+        self.fill(2000); size = os.stat(self.path).st_size; self.c.execute("delete from t"); self.c.execute("vacuum")
+        if self.mode == "wal": self.c.execute("pragma wal_checkpoint(truncate)")
+        self.assertLess(os.stat(self.path).st_size, max(size, 20000))
+    def test_vacuum_into(self):
+        self.fill(); self.c.execute("vacuum into '" + self.dir.name + "/copy.db'"); c = self.open(self.dir.name + "/copy.db")
+        self.assertEqual(c.execute("select count(*) from t").fetchone()[0], 200); c.close()
+    def test_backup(self):
+        self.fill(); c = self.open(self.dir.name + "/backup.db"); self.c.backup(c, pages=3)
+        self.assertEqual(c.execute("pragma integrity_check").fetchone()[0], "ok"); c.close()
+    def test_attach(self):
+        self.fill(); self.c.execute("attach '" + self.dir.name + "/other.db' as o"); self.c.execute("begin"); self.c.execute("create table o.t as select * from main.t")
+        self.c.execute("delete from main.t"); self.c.execute("commit"); self.assertEqual(self.one("select count(*) from o.t"), 200); self.c.execute("detach o")
+    def test_dump(self):
+        self.fill(); c = self.open(self.dir.name + "/dump.db"); c.executescript("".join(self.c.iterdump())); c.close()
+    def test_threads(self):
+        def work(n):
+            c = self.open()
+            for i in range(10): c.execute("begin immediate"); c.execute("insert into t(a) values(?)", ("%d-%d" % (n, i),)); c.execute("commit")
+            c.close()
+        all = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for t in all: t.start()
+        for t in all: t.join()
+        self.assertEqual(self.one("select count(*) from t"), 40)
+    def test_processes(self):
+        code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=30)\nfor i in range(10):\n c.execute('begin immediate'); c.execute('insert into t(a) values(?)', (sys.argv[2] + str(i),)); c.commit()"
+        for p in [subprocess.Popen([sys.executable, "-c", code, self.path, w]) for w in "abc"]: self.assertEqual(p.wait(), 0)
+        self.assertEqual(self.one("select count(*) from t"), 30)
+    def test_killed(self):
+        code = "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('pragma cache_size=2'); c.execute('begin'); c.executemany('insert into t(a, b) values(?, randomblob(900))', [(i,) for i in range(500)]); os.kill(os.getpid(), 9)"
+        self.assertEqual(subprocess.run([sys.executable, "-c", code, self.path]).returncode, -9)
+        self.assertEqual(self.one("select count(*) from t"), 0); self.assertEqual(self.one("pragma integrity_check"), "ok")
+    def test_read_only(self):
+        self.fill(); c = sqlite3.connect("file:" + self.path + "?mode=ro", uri=True); self.assertEqual(c.execute("select count(*) from t").fetchone()[0], 200)
+        self.assertRaises(sqlite3.OperationalError, c.execute, "delete from t"); c.close()
+for mode in "delete", "persist", "wal": globals()[mode] = type(mode, (Case, unittest.TestCase), {"mode": mode})
+unittest.main()
+`
+
 // TestSupervisedWork does ordinary work with the right to write and without
 // the right to delete what is old.
 func TestSupervisedWork(t *testing.T) {
@@ -30,6 +101,7 @@ func TestSupervisedWork(t *testing.T) {
 				! git config core.fsmonitor evil; ! rm 2; git checkout -q HEAD~3 || true; test -e 3`},
 		{name: "sqlite wal", needs: "sqlite3", before: `sqlite3 old.db "create table t(a); insert into t values(1)"`,
 			script: `for m in wal delete truncate persist; do sqlite3 old.db "pragma journal_mode=$m; insert into t values(2); update t set a=3; vacuum; select count(*) from t"; done; sqlite3 new.db "create table t(a)"; rm new.db; ! rm old.db`},
+		{name: "database suite", needs: "python3", before: "cat > suite.py <<'END'" + databaseSuite + "END\n", script: "python3 suite.py -q"},
 		{name: "compileall", needs: "python3", before: `mkdir p; for i in 1 2 3; do echo "x=$i" > p/m$i.py; done; python3 -m compileall -q p; echo "x=9" > p/m1.py`,
 			script: `python3 -m compileall -q -f p; cd p; python3 -c "import m1, m2; assert m1.x == 9"; python3 -m venv --without-pip ../venv; python3 -c "import tempfile,shutil; d=tempfile.mkdtemp(); open(d+'/x','w').close(); shutil.rmtree(d); tempfile.TemporaryFile().close()"`},
 		{name: "atomic save", needs: "vim", before: `echo old > f; chmod 640 f; ln -s f l`,

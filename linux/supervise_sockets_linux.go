@@ -27,6 +27,9 @@ import (
 // would carry them past every verdict, and notifying each sendmsg would cost
 // every program that passes descriptors or talks over a stream.
 
+// UnixDatagram stands for the path of a refused unix datagram socket.
+const UnixDatagram = "unix datagram socket"
+
 // sockets holds the copies, by the inode number of the socket.
 type sockets struct {
 	mu     sync.Mutex
@@ -206,7 +209,7 @@ func serveSocket(r *request) {
 	domain, typ, proto := int(int32(r.args[0])), int(int32(r.args[1])), int(int32(r.args[2]))
 	if domain == unix.AF_UNIX {
 		if t := typ & 0xf; t != unix.SOCK_STREAM && t != unix.SOCK_SEQPACKET {
-			r.refuse(ruling{errno: errAccess, path: "unix datagram socket"})
+			r.refuse(ruling{errno: errAccess, path: UnixDatagram})
 			return
 		}
 		if r.s.copies.getfd {

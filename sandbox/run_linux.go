@@ -256,7 +256,11 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			spec.Refused(Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, What: r.Call, PID: r.Process})
+			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, What: r.Call, PID: r.Process}
+			if r.Path == linux.UnixDatagram {
+				refusal.What, refusal.Path, refusal.Why = r.Path, "", "it could be addressed to anyone, so that no grant allows it"
+			}
+			spec.Refused(refusal)
 		}
 	}
 	return linux.Supervise(config)

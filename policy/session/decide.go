@@ -105,8 +105,9 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		read = scan.Command(command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
 	}
 	files := append(read.Files, s.executed(&read, dir)...)
-	// A script of a skill that nobody loaded loads it.
-	found, err := s.implied(ctx, files, dir)
+	// A script of a skill that nobody loaded loads it, and so does reading its
+	// text: that is how agents without a tool for it load skills.
+	found, err := s.implied(ctx, append(s.texts(a, &read, dir), files...), dir)
 	if err != nil {
 		return v, nil, look, err
 	}
@@ -236,6 +237,28 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 	return names, false
 }
 
+// texts are the files named SKILL.md that a call reads.
+func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []string) {
+	note := func(capability, path string) {
+		if capability == "filesystem.read" || capability == "source_code.read" {
+			for _, file := range append(s.matches(path, dir), path) {
+				if strings.EqualFold(filepath.Base(file), "SKILL.md") {
+					files = append(files, file)
+				}
+			}
+		}
+	}
+	for _, r := range a.Requests {
+		for _, p := range r.Paths {
+			note(r.Capability, p)
+		}
+	}
+	for i := range read.Needs {
+		note(read.Needs[i].Capability, read.Needs[i].Target)
+	}
+	return files
+}
+
 // executed are the files that a command runs without its having read them: by a
 // pattern, by a directory, in a language that is not read.
 func (s *Session) executed(read *scan.Result, dir string) (files []string) {
@@ -245,9 +268,8 @@ func (s *Session) executed(read *scan.Result, dir string) (files []string) {
 			continue
 		}
 		known := n.Target
-		if i := strings.IndexAny(known, "*?[{$"); i >= 0 {
-			matches, _ := filepath.Glob(s.absolute(known, dir))
-			files = append(files, matches[:min(len(matches), maxMatches)]...)
+		files = append(files, s.matches(known, dir)...)
+		if i := strings.IndexAny(known, wild+"$"); i >= 0 {
 			known = filepath.Dir(known[:i] + "-")
 		}
 		files = append(files, known, known+"/-") // it may be a directory
@@ -255,8 +277,27 @@ func (s *Session) executed(read *scan.Result, dir string) (files []string) {
 	return files
 }
 
-// maxMatches bounds the files that one pattern counts for.
-const maxMatches = 1000
+const (
+	wild       = "*?[{"
+	maxMatches = 1000 // that one pattern counts for
+	maxWild    = 3    // directories with wildcards that are looked at
+)
+
+// matches are the files that a pattern of the shell stands for now; none if it
+// is none, or would take long.
+func (s *Session) matches(pattern, dir string) []string {
+	n := 0
+	for part := range strings.SplitSeq(pattern, "/") {
+		if strings.ContainsAny(part, wild) {
+			n++
+		}
+	}
+	if n == 0 || n > maxWild {
+		return nil
+	}
+	found, _ := filepath.Glob(s.absolute(pattern, dir))
+	return found[:min(len(found), maxMatches)]
+}
 
 // capability and command are the first that a call has.
 func (a *Action) capability() string {

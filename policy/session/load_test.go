@@ -215,6 +215,45 @@ func TestImplied(t *testing.T) {
 	w.want(s.Decide(ctx, bash("bash link/run.sh")), policy.Deny, "the same by a link")
 }
 
+// Reading a skill's text loads it; looking at what else it has does not.
+func TestReadingLoads(t *testing.T) {
+	const skill = ".claude/skills/pdf/"
+	for _, c := range []struct {
+		action session.Action
+		loads  bool
+	}{
+		{bash("cat " + skill + "SKILL.md"), true},
+		{bash("head -50 ./" + skill + "SKILL.md | cat"), true},
+		{bash("cat .claude/skills/*/SKILL.md"), true},
+		{bash("cat " + skill + "*.md"), true},
+		{read(skill + "SKILL.md"), true},
+		{read(skill + "scripts/run.sh"), false},
+		{bash("ls " + skill), false},
+		{bash("cat SKILL.md"), false},
+	} {
+		w := newWorld(t, "standard")
+		w.file("ws/"+skill+"SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+		w.file("ws/"+skill+"scripts/run.sh", "cat in.txt\n")
+		w.file("ws/SKILL.md", "x\n")
+		s := w.start()
+		w.want(s.Decide(ctx, bash("echo x >out.txt")), policy.Allow, "the control")
+		v := w.want(s.Decide(ctx, c.action), policy.Allow, "reading")
+		if got := len(s.Skills()) == 1; got != c.loads {
+			t.Errorf("%v (%s): loaded %v, want %v", v.Effect, v.Reason, got, c.loads)
+		}
+		effect := policy.Allow
+		if c.loads {
+			effect = policy.Confirm // without a manifest, writing is asked
+		}
+		w.want(s.Decide(ctx, bash("echo x >out.txt")), effect, "writing after it")
+		s.Close()
+	}
+	// Where the untrusted may not be loaded their text is not read either.
+	w := newWorld(t, "paranoid")
+	w.file("ws/"+skill+"SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+	w.want(w.start().Decide(ctx, read(skill+"SKILL.md")), policy.Deny, "under paranoid")
+}
+
 // A command belongs to the skill whose files it runs, also where nobody reads
 // them.
 func TestImpliedUnread(t *testing.T) {

@@ -300,7 +300,19 @@ func cutLast(s string) (before, last string) {
 // matchName matches one component against a glob of "*" and "?", ignoring
 // ASCII case. A star takes part in linear backtracking only: no input makes it
 // slow.
-func matchName(pattern, name string) bool { return matchASCII(asASCII(pattern), asASCII(name)) }
+func matchName(pattern, name string) bool {
+	// Most names differ in their first or last letter.
+	if n, k := len(pattern)-1, len(name)-1; n >= 0 && k >= 0 && (differ(pattern[0], name[0]) || differ(pattern[n], name[k])) {
+		return false
+	}
+	return matchASCII(asASCII(pattern), asASCII(name))
+}
+
+// differ says whether a byte of a pattern and one of a name are ASCII, stand for
+// themselves, and are not the same letter.
+func differ(p, n byte) bool {
+	return p < 0x80 && n < 0x80 && p != '*' && p != '?' && lower(p) != lower(n)
+}
 
 func matchASCII(pattern, name string) bool {
 	p, n, star, mark := 0, 0, -1, 0

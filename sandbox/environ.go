@@ -13,7 +13,10 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 	vars := map[string]string{}
 	for _, kv := range caller {
 		name, value, ok := strings.Cut(kv, "=")
-		if ok && name != "" && passes(env, name) {
+		if !ok || name == "" {
+			continue
+		}
+		if passes, _ := env.Passes(name); passes {
 			vars[name] = value
 		}
 	}
@@ -33,38 +36,4 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 	}
 	sort.Strings(out)
 	return out
-}
-
-func passes(env *profiles.Env, name string) bool {
-	for _, r := range env.Allow {
-		if r.Name == name {
-			return true
-		}
-	}
-	for _, r := range env.Deny {
-		if nameMatches(r.Name, name) {
-			return false
-		}
-	}
-	for _, r := range env.Pass {
-		if nameMatches(r.Name, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// nameMatches matches a name with an optional "*" at either end.
-func nameMatches(pattern, name string) bool {
-	head, tail := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
-	core := strings.Trim(pattern, "*")
-	switch {
-	case head && tail:
-		return strings.Contains(name, core)
-	case head:
-		return strings.HasSuffix(name, core)
-	case tail:
-		return strings.HasPrefix(name, core)
-	}
-	return name == pattern
 }

@@ -169,6 +169,17 @@ func TestBadEvents(t *testing.T) {
 	}
 }
 
+// The name of a call becomes a word of a shell command: what could be more than
+// a word is none.
+func TestCallNames(t *testing.T) {
+	for name, want := range map[string]string{"c1": "c1", "toolu_01-a.b": "toolu_01-a.b", "": "", "$(id)": "", "a b": "", "a;id": "", "../c1": "", "-c1": "", ".": "", `a\nb`: "", strings.Repeat("a", 129): ""} {
+		e, err := hook.Find("claude-code").Read([]byte(strings.Replace(goodEvent("claude-code"), `"c1"`, `"`+name+`"`, 1)), home)
+		if err != nil || e.Call != want {
+			t.Errorf("%q: %q, %v", name, e.Call, err)
+		}
+	}
+}
+
 // member is the name of an agent's member, quoted.
 func member(agent, what string) string {
 	if agent == "generic" {

@@ -128,6 +128,9 @@ func TestTreeRefuses(t *testing.T) {
 			}
 			return os.MkdirAll(d, 0o755)
 		}},
+		{"too large", func(d string) error {
+			return errors.Join(os.WriteFile(d+"/hole", nil, 0o600), os.Truncate(d+"/hole", skill.MaxBytes))
+		}},
 	} {
 		dir := t.TempDir()
 		write(t, dir, sampleTree)

@@ -566,7 +566,7 @@ func serveRename(r *request) {
 		return
 	}
 	replaces := b.kind != absent && !exchange && !r.s.decider.made(b.place)
-	if replaces && b.kind != directory && !r.s.decider.judge(b.place, profiles.Delete).Allowed {
+	if replaces && b.kind != directory && !r.s.kept.owns(b) && !r.s.decider.judge(b.place, profiles.Delete).Allowed {
 		if e := b.pin(); e != 0 {
 			r.fail(e)
 			return
@@ -614,6 +614,9 @@ func (r *request) renamed() {
 		return
 	}
 	made := l.made(a.place)
+	if b.kind != absent && b.kind != directory && !l.made(b.place) {
+		r.s.kept.saved(b.place, a.id())
+	}
 	l.remove(a.place, fileID{})
 	if b.kind == absent && made || l.made(b.place) {
 		l.add(b.place, fileID{})
@@ -734,6 +737,7 @@ func serveTruncate(r *request) {
 type kept struct {
 	mu    sync.Mutex
 	files []Replaced
+	last  map[entry]fileID // what the run saved at an old name: not worth keeping
 }
 
 // keptMost bounds the descriptors held; beyond it the oldest are let go.
@@ -764,6 +768,25 @@ func (k *kept) keep(o *object) {
 	k.files = append(k.files, Replaced{o.place.path, fd})
 }
 
+// owns says whether what stands at an old name is what the run last saved there.
+func (k *kept) owns(o *object) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last[entry{o.place.dir, o.place.name}] == o.id()
+}
+
+// saved notes the file that an atomic save has put at an old name.
+func (k *kept) saved(pl place, id fileID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last == nil {
+		k.last = map[entry]fileID{}
+	}
+	if len(k.last) < ledgerMost {
+		k.last[entry{pl.dir, pl.name}] = id
+	}
+}
+
 func (k *kept) release() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -773,8 +796,8 @@ func (k *kept) release() {
 	k.files = nil
 }
 
-// Replaced lists what the run's atomic saves replaced so far, oldest first; a
-// path may occur more than once. The descriptors live until Close.
+// Replaced lists what the run's atomic saves replaced so far and had not made
+// themselves, oldest first. The descriptors live until Close.
 func (s *Supervisor) Replaced() []Replaced {
 	s.kept.mu.Lock()
 	defer s.kept.mu.Unlock()

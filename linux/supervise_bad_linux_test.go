@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"skillrun/sandbox/sandboxtest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,7 @@ func TestSupervisedBadInput(t *testing.T) {
 func TestSupervisedPlainFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); errors.Is(err, unix.EPERM) {
-		t.Skip("only root mounts")
+		sandboxtest.Skip(t, "only root mounts")
 	} else if err != nil {
 		t.Fatal(err)
 	}

@@ -215,6 +215,9 @@ func TestJobs(t *testing.T) {
 	}
 	here, dir := attack.Here(), root(t)
 	confiners := []attack.Confiner{attack.Skillrun(skillrun(t))}
+	if *observe {
+		confiners = append(confiners, attack.Skillrun(skillrun(t), "--denials"))
+	}
 	if *peers {
 		confiners = append(confiners, attack.Peers()...)
 	}

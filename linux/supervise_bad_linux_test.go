@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"skillrun/sandbox/sandboxtest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
+	"skillrun/sandbox/sandboxtest"
 )
 
 const badVariable = "SKILLRUN_TEST_BAD"

@@ -624,12 +624,14 @@ func (n *inet) server(dst netip.AddrPort) *inetSocket {
 		return nil
 	}
 	n.mu.Lock()
-	candidates := append([]*inetSocket(nil), n.serving[dst.Port()]...)
+	var candidates []*inetSocket
+	for _, k := range n.serving[dst.Port()] {
+		if k.hears(dst.Addr()) {
+			candidates = append(candidates, k)
+		}
+	}
 	n.mu.Unlock()
 	for _, k := range candidates {
-		if !k.hears(dst.Addr()) {
-			continue
-		}
 		if n.s.listens(k) {
 			return k
 		}
@@ -722,7 +724,13 @@ func (r *request) only6() bool {
 // for.
 func serveGetsockopt(r *request) {
 	k := r.internet()
-	if k == nil || k.end == nil && !(k.only6 && r.only6()) {
+	only6 := false
+	if k != nil {
+		r.s.inet.mu.Lock()
+		only6 = k.only6
+		r.s.inet.mu.Unlock()
+	}
+	if k == nil || k.end == nil && !(only6 && r.only6()) {
 		r.resume()
 		return
 	}
@@ -736,7 +744,7 @@ func serveGetsockopt(r *request) {
 		value = unix.AF_INET6
 	case level == unix.SOL_SOCKET && name == unix.SO_DOMAIN:
 		value = unix.AF_INET
-	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY && k.only6:
+	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY && only6:
 		value = 1
 	}
 	r.tell(unsafe.Slice((*byte)(unsafe.Pointer(&value)), 4), r.args[3], r.args[4])

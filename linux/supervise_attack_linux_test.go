@@ -247,18 +247,6 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"node_modules exchanged", `os.makedirs("a/node_modules/.vscode"); os.mkdir("a/x"); rename2("a/node_modules", "a/x", 2)`, made("a/x/.vscode")},
 		{"dot-dot out of a directory that moved", `os.makedirs("a/b"); d = os.open("a/b", os.O_PATH); os.rename("a/b", ".git/b"); os.close(os.open("../hooks/x", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=d))`, made(".git/hooks/x")},
 		{"dot-dot out of the current directory, moved", `os.makedirs("a/b"); os.chdir("a/b"); os.rename(W + "/a/b", W + "/.git/b"); write("../hooks/x")`, made(".git/hooks/x")},
-		{"current directory of a thread of its own", `
-import threading
-def work():
-    call(272, 0x200); os.chdir(".git/hooks"); write("x")
-t = threading.Thread(target=work); t.start(); t.join()`, made(".git/hooks/x")},
-		{"descriptors of a thread of its own", `
-import threading
-d = os.open("empty", os.O_PATH)
-def work():
-    e = os.open(".git/hooks", os.O_PATH); call(272, 0x400); os.dup2(e, d)
-    os.close(os.open("x", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=d))
-t = threading.Thread(target=work); t.start(); t.join()`, made(".git/hooks/x")},
 		{"by the number of a thread", `import threading; d = os.open(".git/hooks", os.O_PATH); write("/proc/self/task/%d/fd/%d/x" % (threading.get_native_id(), d))`, made(".git/hooks/x")},
 		{"link out of node_modules", `write("node_modules/.envrc"); os.link("node_modules/.envrc", ".envrc")`, made(".envrc")},
 		{"bind a socket as control file", `socket.socket(socket.AF_UNIX).bind(".envrc")`, made(".envrc")},

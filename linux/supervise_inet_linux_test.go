@@ -179,8 +179,8 @@ try: q.recvfrom(9)
 except BlockingIOError: print("non-blocking")
 q.setblocking(True)
 class Alarm(Exception): pass
-def alarm(*a): raise Alarm
-try: signal.signal(signal.SIGALRM, alarm); signal.setitimer(signal.ITIMER_REAL, 0.02); q.recvfrom(9)
+def alarm(*a): signal.setitimer(signal.ITIMER_REAL, 0); raise Alarm
+try: signal.signal(signal.SIGALRM, alarm); signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02); q.recvfrom(9)
 except Alarm: print("alarm")
 t = threading.Thread(target=lambda: (time.sleep(0.02), p.sendto(b"late", q.getsockname()))); t.start(); assert q.recvfrom(9)[0] == b"late"; t.join(); print("blocking")
 q.connect(U); q.connect(("192.0.2.53", 53)); q.send(b"d"); assert q.recvfrom(9) == (b"D", ("192.0.2.53", 53))

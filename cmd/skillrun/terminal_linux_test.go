@@ -261,11 +261,12 @@ func TestJobControl(t *testing.T) {
 		dir, env := home(t)
 		for name, text := range map[string]string{
 			"run": "#!/bin/sh\nexec " + launch + "python3 \"$@\"\n",
-			// Not pause(2): the stop may come before it, and the handler then too.
+			// No call that waits for ever: a stop may come just before it, and its
+			// handler, which Python runs between calls, would come after it.
 			"job": "import signal, sys, time\nsignal.signal(signal.SIGCONT, lambda *_: sys.exit('continued'))\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)\n",
 			// One stops not at all, one in its own time, as an editor does.
 			"deaf": "import signal, time\nsignal.signal(signal.SIGTSTP, signal.SIG_IGN)\nprint('ready', flush=True)\nprint('read', input(), flush=True)\n",
-			"slow": "import os, signal\ndef stop(*_):\n    os.write(1, b'tidied\\n')\n    os.kill(os.getpid(), signal.SIGSTOP)\n    os.write(1, b'back\\n')\nsignal.signal(signal.SIGTSTP, stop)\nos.write(1, b'ready\\n')\nos.write(1, b'read ' + os.read(0, 9))\n",
+			"slow": "import os, select, signal\ndef stop(*_):\n    os.write(1, b'tidied\\n')\n    os.kill(os.getpid(), signal.SIGSTOP)\n    os.write(1, b'back\\n')\nsignal.signal(signal.SIGTSTP, stop)\nos.write(1, b'ready\\n')\nwhile not select.select([0], [], [], 0.05)[0]: pass\nos.write(1, b'read ' + os.read(0, 9))\n",
 			"idle": "import time\nprint('ready', flush=True)\ntime.sleep(60)\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {

@@ -199,22 +199,20 @@ func (l *lowering) withoutCredentials(file string) bool {
 		return false
 	}
 	text := strings.ToLower(string(b))
-	for _, word := range [...]string{"extraheader", "authorization", "password", "passwd", "token", "secret", "cookie"} {
+	// A backslash joins lines and escapes: that is not looked through.
+	for _, word := range [...]string{"\\", "extraheader", "authorization", "pass", "token", "secret", "cookie"} {
 		if strings.Contains(text, word) {
 			return false
 		}
 	}
 	for line := range strings.Lines(text) {
-		for rest := line; ; {
-			scheme, after, ok := strings.Cut(rest, "://")
-			if !ok {
-				break
-			}
-			authority := after[:strings.IndexAny(after+"/", "/\" \t\r\n")]
-			if user, _, ok := strings.Cut(authority, "@"); ok && (strings.Contains(user, ":") || !strings.HasSuffix(scheme, "ssh")) {
-				return false
-			}
-			rest = after
+		before, after, at := strings.Cut(line, "@")
+		if !at || !strings.Contains(line, "://") {
+			continue
+		}
+		_, user, ssh := strings.Cut(before, "ssh://") // a user's name alone opens nothing
+		if !ssh || strings.ContainsAny(user, ":/\"") || strings.Contains(after, "@") {
+			return false
 		}
 	}
 	return true

@@ -248,6 +248,9 @@ func TestPresetCI(t *testing.T) {
 		fmt.Sprintf(plain, "\"https://a.org/ https://b@example.org\""): false,
 		"[http \"https://example.org/\"]\n\textraheader = basic x\n":   false,
 		"[http]\n\tExtraHeader = x\n":                                  false,
+		fmt.Sprintf(plain, "\"https://\"abc@example.org/x"):            false,
+		fmt.Sprintf(plain, "https://abc\\\n@example.org/x"):            false,
+		"[sendemail]\n\tsmtpPass = x\n":                                false,
 		"[a]\n\tTOKEN = x\n":                                           false,
 	} {
 		fs["w/.git/config"] = &fstest.MapFile{Data: []byte(config)}

@@ -184,7 +184,7 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 		if err != nil {
 			return Ref{}, err
 		}
-		repairs = append(repairs, repair...)
+		repairs = append(repair, repairs...) // a torn end is closed off by the record next to it
 	}
 	// Whatever stands there, torn or edited, a record begins a line.
 	if size > 0 {
@@ -327,7 +327,8 @@ func (l *Log) openFile(first uint64) (int64, error) {
 // recover brings the head up to a file that is not as long as the head says.
 // A writer that was killed after its write and before that of the head left
 // whole records: they count. One that was killed during its write left a part
-// of one: it stays, and a record says so. A file that is too short lost
+// of one: it stays, and a record says so; both may have happened more than
+// once. A file that is too short lost
 // records: a record says so, and the chain goes on from the last hash that was
 // known, so that verify names what is missing for ever.
 func (l *Log) recover(h *head, size int64) ([]Entry, error) {
@@ -338,18 +339,28 @@ func (l *Log) recover(h *head, size int64) ([]Entry, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(l.file, h.size, size-h.size), tail); err != nil {
 		return nil, err
 	}
-	for len(tail) > 0 {
-		line, rest, _ := bytes.Cut(tail, []byte("\n")) // only the newline may be missing
+	bad := 0 // where those lines begin that are no records
+	for at := 0; at < len(tail); {
+		line, _, _ := bytes.Cut(tail[at:], []byte("\n")) // only the newline may be missing
+		next := min(at+len(line)+1, len(tail))
 		k, err := parseLink(line)
-		if err != nil || k.seq != h.seq+1 || k.prev != h.hash {
-			break
+		if err == nil && k.seq == h.seq+1 && k.prev == h.hash && (at == bad || closesOff(line, tail[bad:at-1])) {
+			h.seq, h.hash, bad = k.seq, k.hash, next
 		}
-		h.seq, h.hash, tail = k.seq, k.hash, rest
+		at = next
 	}
-	if len(tail) == 0 {
+	if bad == len(tail) {
 		return nil, nil
 	}
+	tail = tail[bad:]
 	return []Entry{&Repair{Found: "torn", Bytes: int64(len(tail)), SHA256: Digest(sha256.Sum256(tail))}}, nil
+}
+
+// closesOff says whether a line is the record that a torn end before it was
+// closed off with.
+func closesOff(line, torn []byte) bool {
+	r := decode(line).Repair
+	return r != nil && r.Found == "torn" && r.Bytes == int64(len(torn)) && r.SHA256 == Digest(sha256.Sum256(torn))
 }
 
 // torn says whether a torn end is to be closed off, which takes a newline even

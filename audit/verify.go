@@ -2,9 +2,7 @@ package audit
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
-	"hash"
 	"strconv"
 	"strings"
 )
@@ -67,7 +65,6 @@ type verifier struct {
 	badAt    Break
 	badLines uint64
 	badStart int
-	badHash  hash.Hash
 }
 
 func (v *verifier) file(name string, b []byte) {
@@ -85,9 +82,9 @@ func (v *verifier) file(name string, b []byte) {
 			err = fmt.Errorf("is not ended by a newline")
 		}
 		if err != nil {
-			v.badLine(where, at, text, err)
+			v.badLine(where, at, err)
 		} else {
-			v.record(where, at, k, text)
+			v.record(where, at, k, text, b)
 			if at == 0 && k.seq != first {
 				v.broken(Break{name, line, fmt.Sprintf("record %d begins the file, but its name says %d", k.seq, first)})
 			}
@@ -98,25 +95,21 @@ func (v *verifier) file(name string, b []byte) {
 	v.flushBad()
 }
 
-func (v *verifier) badLine(where Break, at int, text []byte, err error) {
+func (v *verifier) badLine(where Break, at int, err error) {
 	if !v.bad {
 		where.What = err.Error()
-		v.bad, v.badAt, v.badLines, v.badStart, v.badHash = true, where, 0, at, sha256.New()
-	} else {
-		v.badHash.Write([]byte{'\n'})
+		v.bad, v.badAt, v.badLines, v.badStart = true, where, 0, at
 	}
 	v.badLines++
-	v.badHash.Write(text)
 }
 
-func (v *verifier) record(where Break, at int, k link, text []byte) {
+// record takes a line that is a record, at its place in the file's bytes b.
+func (v *verifier) record(where Break, at int, k link, text, b []byte) {
 	v.Records++
 	skipped := uint64(0)
 	if v.bad {
-		r := decode(text).Repair
-		if r != nil && r.Found == "torn" && k.seq == v.next && k.prev == v.prev &&
-			int64(at-v.badStart-1) == r.Bytes && r.SHA256 == Digest(v.badHash.Sum(nil)) {
-			v.badAt.What = fmt.Sprintf("%d bytes that a killed writer left, closed off by record %d", r.Bytes, k.seq)
+		if torn := b[v.badStart : at-1]; k.seq == v.next && k.prev == v.prev && closesOff(text, torn) {
+			v.badAt.What = fmt.Sprintf("%d bytes that a killed writer left, closed off by record %d", len(torn), k.seq)
 			v.Torn = append(v.Torn, v.badAt)
 			v.bad = false
 		} else {
@@ -171,11 +164,12 @@ func (v *verifier) end(s *snapshot) {
 		headBreak("is damaged: whether the end of the log was cut cannot be told")
 		return
 	}
-	// What lies behind the head's end, in its own file, is what a killed
-	// writer wrote and no writer came after: a torn end is not a break yet.
-	if n := len(v.Breaks); n > 0 && len(s.files) > 0 && v.Last == s.head.seq && v.Hash == s.head.hash {
-		b := v.Breaks[n-1]
-		if b.File == s.files[len(s.files)-1] && b.File == fileName(s.head.first) && int64(v.badStart) == s.head.size && b == v.badAt {
+	// What lies behind the head's end is what killed writers wrote and no
+	// writer came after: a torn end there is not a break yet.
+	if n := len(v.Breaks); n > 0 && v.Last >= s.head.seq {
+		b, current := v.Breaks[n-1], fileName(s.head.first)
+		behind := b.File == current && int64(v.badStart) >= s.head.size || b.File > current && (v.badStart > 0 || b.File == fileName(v.next))
+		if b == v.badAt && b.File == s.files[len(s.files)-1] && behind {
 			b.What = "bytes that a killed writer left; the next writer will close them off"
 			v.Breaks, v.Torn = v.Breaks[:n-1], append(v.Torn, b)
 		}

@@ -212,6 +212,67 @@ func TestHeadBehind(t *testing.T) {
 	}
 }
 
+func logs(t testing.TB, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(dir + "/*.jsonl")
+	check(t, err)
+	return names
+}
+
+// Writers that are killed one after the other, each within its write or between
+// that and the head's, break nothing and lose nothing that was acknowledged.
+func TestKilledInARow(t *testing.T) {
+	base := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(base, "")
+		check(t, err)
+		opt := audit.Options{FileSize: rapid.Int64Range(1, 4000).Draw(rt, "file size")}
+		acknowledged := map[string]bool{}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "writers") {
+			head, _ := os.ReadFile(dir + "/audit.head")
+			before := map[string]int{}
+			for _, name := range logs(t, dir) {
+				b, err := os.ReadFile(name)
+				check(t, err)
+				before[name] = len(b)
+			}
+			l := open(t, dir, opt)
+			e := sample()
+			e.Run = fmt.Sprint(i)
+			_, err := l.Append(e, sample())
+			check(t, err)
+			l.Close()
+			switch rapid.SampledFrom([]string{"", "in the write", "before the head"}).Draw(rt, "killed") {
+			case "":
+				acknowledged[e.Run] = true
+				continue
+			case "in the write":
+				for _, name := range logs(t, dir) {
+					b, err := os.ReadFile(name)
+					check(t, err)
+					if n := len(b) - before[name]; n > 0 {
+						check(t, os.Truncate(name, int64(before[name]+rapid.IntRange(0, n).Draw(rt, "written"))))
+					}
+				}
+			}
+			check(t, os.WriteFile(dir+"/audit.head", head, 0o600))
+			if r := verify(t, dir); !r.Whole() && len(head) > 0 {
+				rt.Fatalf("after writer %d: %+v", i, r)
+			}
+		}
+		appendAll(t, open(t, dir, opt), sample())
+		if r := verify(t, dir); !r.Whole() {
+			rt.Fatalf("%+v", r)
+		}
+		for _, r := range records(t, dir) {
+			delete(acknowledged, r.RunID())
+		}
+		if len(acknowledged) > 0 {
+			rt.Fatalf("lost: %v", acknowledged)
+		}
+	})
+}
+
 func TestHeadLost(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -79,6 +79,15 @@ func (p *Plan) Private(dir string) bool {
 	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountPrivate && m.Target == dir })
 }
 
+// MountPoints are the directories that private ones keep.
+func (p *Plan) MountPoints() []string {
+	var dirs []string
+	for i := range p.Mounts {
+		dirs = append(dirs, p.Mounts[i].Keep...)
+	}
+	return dirs
+}
+
 // Ruleset is one Landlock layer. The bit values are the kernel's.
 type Ruleset struct {
 	HandledFS  uint64     `json:"handled_fs"`

@@ -41,6 +41,8 @@ type Supervision struct {
 	// Redirects move what the run may not have to a directory of its own,
 	// where it has no mounts of its own.
 	Redirects []Redirect
+	// MountPoints are directories of the run's own on which its view has others.
+	MountPoints []string
 	// Denied are files whose contents a denial guards and that were there at
 	// the start: no other name for one of them opens it.
 	Denied []string

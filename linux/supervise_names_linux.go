@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -494,6 +495,9 @@ func serveUnlink(r *request) {
 	case o.slash && !rmdir:
 		r.fail(unix.ENOTDIR)
 		return
+	case r.s.mountPoint(o):
+		r.fail(unix.EBUSY)
+		return
 	}
 	switch {
 	case !rule.ok():
@@ -511,6 +515,13 @@ func serveUnlink(r *request) {
 			return errno(err)
 		})
 	}
+}
+
+// mountPoint says whether something is mounted on a directory in the run's view
+// of its own. The kernel, asked from outside that, would take the directory
+// away and the mount with it.
+func (s *Supervisor) mountPoint(o *object) bool {
+	return o.kind == directory && slices.Contains(s.config.MountPoints, o.place.path)
 }
 
 func serveRename(r *request) {
@@ -559,6 +570,9 @@ func serveRename(r *request) {
 		return
 	case b.kind != absent && !exchange && a.kind != directory && b.kind == directory:
 		r.fail(unix.EISDIR)
+		return
+	case r.s.mountPoint(a), r.s.mountPoint(b):
+		r.fail(unix.EBUSY)
 		return
 	}
 	if rule := r.s.decider.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {

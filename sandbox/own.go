@@ -16,7 +16,8 @@ import (
 type own struct {
 	dir  string
 	lock *os.File
-	left bool // for the next run to remove
+	seen *os.File // the lock of the name that dir has inside
+	left bool     // for the next run to remove
 }
 
 // A Room is a run's own directory on its way: making one takes as long as
@@ -145,12 +146,8 @@ func newOwnIn(parent string) (*own, error) {
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := os.Open(o.dir)
-	if err == nil {
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		o.lock = lock
-	}
-	if err == nil {
+	var err error
+	if o.lock, err = lockDirectory(o.dir); err == nil {
 		// Fails if a sweep took the directory before it was locked.
 		err = os.Mkdir(o.home(), 0o700)
 	}
@@ -171,6 +168,19 @@ func (o *own) furnish() error {
 	return os.WriteFile(o.masked(), nil, 0)
 }
 
+// lockDirectory opens a directory and locks it, or fails if another has.
+func lockDirectory(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // remove takes everything away. The run is over, so nobody races; RemoveAll
 // follows no links. Directories without write permission are given it first.
 func (o *own) remove() error {
@@ -187,8 +197,10 @@ func (o *own) remove() error {
 		})
 		err = os.RemoveAll(o.dir)
 	}
-	if o.lock != nil {
-		o.lock.Close()
+	for _, f := range [...]*os.File{o.seen, o.lock} {
+		if f != nil {
+			f.Close()
+		}
 	}
 	return err
 }
@@ -202,13 +214,7 @@ func sweep(parent string) {
 	}
 	for _, e := range entries {
 		o := own{dir: filepath.Join(parent, e.Name())}
-		f, err := os.OpenFile(o.dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-		if err != nil {
-			continue
-		}
-		o.lock = f
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-			f.Close()
+		if o.lock, err = lockDirectory(o.dir); err != nil {
 			continue
 		}
 		o.left = !o.removeCgroups() // the list of them is needed

@@ -72,6 +72,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
 	}
+	if err := own.lockSeen(plan); err != nil {
+		return Result{}, err
+	}
 	tap, err := newTap(spec)
 	if err != nil {
 		return Result{}, err
@@ -230,6 +233,21 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.
 	return facts
 }
 
+// lockSeen makes and locks the directory that bears the name of the run's own
+// where the plan has one of the run's in the place of what all users share: a
+// run inside, which sweeps there, must find that this one goes on.
+func (o *own) lockSeen(plan *linux.Plan) (err error) {
+	for _, s := range o.shared() {
+		if rest, ok := strings.CutPrefix(o.dir, s[0]+"/"); ok && plan.Private(s[0]) {
+			dir := filepath.Join(s[1], rest)
+			if err = os.MkdirAll(dir, 0o700); err == nil {
+				o.seen, err = lockDirectory(dir)
+			}
+		}
+	}
+	return err
+}
+
 // supervise serves the run's notified calls, where the plan has any.
 func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
 	config, ok := p.Supervision()
@@ -246,6 +264,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	if config.OwnNetwork && door != nil {
 		config.Meets, config.Missed = door.gate.Meets, door.gate.Missed
 	}
+	config.MountPoints = plan.MountPoints()
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

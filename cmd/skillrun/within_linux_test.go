@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,5 +69,35 @@ func TestRunInRun(t *testing.T) {
 	}
 	if n := strings.Count(string(log), `"skill":"wide, narrow","capability":"shell.execute"`); n != 4 {
 		t.Errorf("%d decisions belong to both skills, want 4", n)
+	}
+}
+
+// A run inside, starting, takes no other's directories for ones that were left,
+// and nothing in a run takes its own away.
+func TestRunInRunLeavesHome(t *testing.T) {
+	a := newAgent(t)
+	data, err := os.ReadFile(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(a.work, "skillrun"), data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program(t), "--", "bash", "-c", `echo "outer home" >~/outer; echo "outer temp" >"$TMPDIR/outer"
+for i in 1 2 3; do ./skillrun -- true; echo "inner $?"; done
+cat ~/outer "$TMPDIR/outer"
+mounts() { echo "$1 $(grep -c "$HOME\|$TMPDIR" /proc/self/mountinfo) mounts"; }
+mounts before
+rm -r ~; mv "$TMPDIR" ~ 2>/dev/null; [ -d "$TMPDIR" ] || mkdir "$TMPDIR"
+mkdir -p ~/again && echo x >"$TMPDIR/again" && echo both are there
+mounts after`)
+	cmd.Dir, cmd.Env = a.work, a.env
+	out, err := cmd.CombinedOutput()
+	_, mounts, _ := strings.Cut(string(out), "before ")
+	mounts, _, _ = strings.Cut(mounts, "\n")
+	for _, want := range []string{"outer home\nouter temp\n", "both are there\n", "after " + mounts + "\n"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, no %q in %s", err, want, out)
+		}
 	}
 }

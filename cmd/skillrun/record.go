@@ -373,11 +373,20 @@ func (r *recorder) write(rep report) {
 	}
 	b, err := json.MarshalIndent(rep, "", "  ")
 	if err == nil {
-		err = os.WriteFile(r.report, append(b, '\n'), 0o600)
+		err = writePlaced(r.report, r.runsWrite, append(b, '\n'))
 	}
 	if err != nil {
 		say("cannot write the report: %v", err)
 	}
+}
+
+// runsWrite says whether runs make names in a directory: this one, or earlier
+// ones in the same workspace.
+func (r *recorder) runsWrite(dir string) bool {
+	if w := r.job.workspace; w != "" && (dir == w || strings.HasPrefix(dir, w+"/")) {
+		return true
+	}
+	return r.profile != nil && r.profile.Allows(filepath.Join(dir, "x"), profiles.Create).Allowed
 }
 
 // refused records that the job was refused before there was anything to run, and

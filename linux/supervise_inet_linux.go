@@ -563,7 +563,7 @@ func (n *inet) mayListen(port uint16) (granted, any bool) {
 func serveListen(r *request) {
 	k := r.internet()
 	if k == nil {
-		r.resume() // of unix sockets; two numbers, which cannot change
+		r.listenUnix()
 		return
 	}
 	n := r.s.inet
@@ -606,6 +606,31 @@ func serveListen(r *request) {
 	n.serving[k.actual.Port()] = append(n.serving[k.actual.Port()], k)
 	r.succeed(0)
 	n.letGo(k)
+}
+
+// listenUnix has a unix socket of the caller's listen. The caller does not go on
+// itself: by then its number could be that of an internet socket without an
+// address, which the kernel would give one at every address of the machine.
+func (r *request) listenUnix() {
+	if e := r.socket(int(int32(r.args[0]))); e != 0 {
+		r.fail(e)
+		return
+	}
+	domain, err := unix.GetsockoptInt(r.a.fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	switch {
+	case err != nil:
+		r.fail(errno(err))
+	case domain != unix.AF_UNIX:
+		r.fail(unix.EOPNOTSUPP)
+	case !r.valid():
+		r.fail(unix.EINTR)
+	default:
+		err := unix.Listen(r.a.fd, int(int32(r.args[1])))
+		if err == nil && !r.s.copies.getfd {
+			r.s.copies.done(r.a.fd) // or its other end would not see it closed
+		}
+		r.fail(errno(err))
+	}
 }
 
 // hears says whether a socket bound as k is meant by dst.

@@ -486,9 +486,7 @@ func serveBind(r *request) {
 						r.s.decider.ledger.boundAbstract(u.Name[1:])
 					}
 				}
-				if !r.s.copies.getfd {
-					r.s.copies.done(r.a.fd) // or the name would stay taken
-				}
+				r.s.bound(r.a.fd)
 			}
 			return e
 		})
@@ -533,8 +531,17 @@ func serveBind(r *request) {
 		}
 		r.s.decider.ledger.add(r.b.place, fileID{})
 		r.s.copies.named(r.a.fd, a.raw)
+		r.s.bound(r.a.fd)
 		return 0
 	})
+}
+
+// bound lets the copy of a socket that has a name go, or the name would stay
+// taken; but where listen(2) is the Supervisor's, it is needed until then.
+func (s *Supervisor) bound(fd int) {
+	if !s.copies.getfd && s.inet == nil {
+		s.copies.done(fd)
+	}
 }
 
 func (k *sockets) named(fd int, raw []byte) {
@@ -551,9 +558,6 @@ func (k *sockets) named(fd int, raw []byte) {
 		delete(k.bound, ino)
 	}
 	k.bound[st.Ino] = raw
-	if !k.getfd {
-		k.drop(st.Ino)
-	}
 }
 
 // serveGetsockname answers with the address that was given to bind; all other

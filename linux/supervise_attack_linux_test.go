@@ -40,6 +40,7 @@ FD = -100
 def rename2(a, b, flags): call(316, FD, P(a), FD, P(b), flags)
 def write(p, text="evil", flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
     fd = os.open(p, flags, 0o644); os.write(fd, text.encode()); os.close(fd)
+def acl(*entries): return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *(e + (0xffffffff,))[:3]) for e in entries)
 def unix(p, kind=socket.SOCK_STREAM):
     s = socket.socket(socket.AF_UNIX, kind); s.settimeout(60); s.connect(p); return s
 `
@@ -296,6 +297,9 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"set-uid at creation", `os.umask(0); os.close(os.open("s", os.O_CREAT | os.O_WRONLY, 0o6777))`, touched("s")},
 		{"others may write", `write("s"); os.chmod("s", 0o666)`, touched("s")},
 		{"others may write, by descriptor", `os.fchmod(os.open("old.txt", os.O_RDONLY), 0o646)`, touched("old.txt")},
+		{"others may write, by ACL", `write("s"); os.setxattr("s", "system.posix_acl_access", acl((1, 6), (4, 6), (32, 6)))`, touched("s")},
+		{"a user may write, by ACL", `write("s"); os.setxattr("s", "system.posix_acl_access", acl((1, 6), (2, 6, 1), (4, 4), (16, 6), (32, 4)))`, touched("s")},
+		{"others may write, by default ACL", `os.mkdir("s"); os.setxattr("s", "system.posix_acl_default", acl((1, 7), (4, 7), (32, 7))); os.umask(0); os.mkdir("s/d", 0o777); os.rename("s", "t"); os.rename("t/d", "s")`, touched("s")},
 		{"others may write a new directory", `os.umask(0); os.mkdir("s", 0o777)`, touched("s")},
 		{"others may write a new fifo", `os.umask(0); os.mkfifo("s", 0o666)`, touched("s")},
 		{"mknod set-uid", `os.umask(0); os.mknod("s", 0o4777 | stat.S_IFREG)`, touched("s")},

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type ruling struct {
 	path    string
 	access  profiles.Access
 	verdict profiles.Verdict
+	why     string // where no rule of the profile says it
 }
 
 func (r ruling) ok() bool { return r.errno == 0 }
@@ -100,7 +102,7 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 
 func (d *decider) rule(pl place, access profiles.Access) ruling {
 	if v := d.judge(pl, access); !v.Allowed {
-		return ruling{errAccess, pl.path, access, v}
+		return ruling{errno: errAccess, path: pl.path, access: access, verdict: v}
 	}
 	return ruling{}
 }
@@ -211,12 +213,12 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 			// A directory that gets a name on the way to a control file may
 			// bring one along: mkdir x; touch x/hooks; mv x .git.
 			if den.Leads(to.path) {
-				return ruling{errAccess, to.path, profiles.Create, profiles.Verdict{Denial: den}}
+				return ruling{errno: errAccess, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
 			}
 			// One that leaves an exception brings along what only the
 			// exception allowed. EXDEV makes mv copy, name by name.
 			if den.Spares(from.path) && !den.Spares(to.path) || holdsException(den, from.path) {
-				return ruling{errXdev, to.path, profiles.Create, profiles.Verdict{Denial: den}}
+				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
 			}
 		}
 	}
@@ -243,9 +245,9 @@ func (d *decider) gain(from, to place) ruling {
 		v := d.judge(from, a)
 		if !v.Allowed && d.judge(to, a).Allowed {
 			if v.Denial != nil {
-				return ruling{errAccess, from.path, a, v}
+				return ruling{errno: errAccess, path: from.path, access: a, verdict: v}
 			}
-			return ruling{errXdev, from.path, a, v}
+			return ruling{errno: errXdev, path: from.path, access: a, verdict: v}
 		}
 	}
 	return ruling{}
@@ -256,7 +258,7 @@ func (d *decider) link(from, to place) ruling {
 	// Whatever a denial guards must not get a name that it does not guard.
 	for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Execute} {
 		if v := d.judge(from, a); v.Denial != nil {
-			return ruling{errAccess, from.path, a, v}
+			return ruling{errno: errAccess, path: from.path, access: a, verdict: v}
 		}
 	}
 	if r := d.create(to); !r.ok() {
@@ -264,6 +266,9 @@ func (d *decider) link(from, to place) ruling {
 	}
 	return d.gain(from, to)
 }
+
+// OpensToOthers is why a mode or an ACL is refused.
+const OpensToOthers = `it opens the file to others; "modes": "any" of filesystem.write allows that`
 
 // Mode bits that open a file to others or lend it to them.
 const (
@@ -278,7 +283,7 @@ func (d *decider) mode(pl place, mode uint32) ruling {
 		return r
 	}
 	if !d.profile.Process.AnyMode && mode&(modeSetID|modeOthers&d.umask) != 0 {
-		return ruling{errPerm, pl.path, profiles.Write, profiles.Verdict{}}
+		return ruling{errno: errPerm, path: pl.path, why: OpensToOthers}
 	}
 	return ruling{}
 }
@@ -294,16 +299,38 @@ func (d *decider) newMode(mode, umask uint32) uint32 {
 }
 
 // attribute rules on an extended attribute; set says that it is given a value.
-func (d *decider) attribute(pl place, name string, set bool) ruling {
+func (d *decider) attribute(pl place, name string, value []byte, set bool) ruling {
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
 	}
-	// An ACL opens a file as a mode does. EOPNOTSUPP is what a file system
-	// without ACLs says, and what programs are ready for.
-	if set && !d.profile.Process.AnyMode && strings.HasPrefix(name, "system.") {
-		return ruling{errNotSup, pl.path, profiles.Write, profiles.Verdict{}}
+	if !set || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") {
+		return ruling{}
 	}
-	return ruling{}
+	// An ACL opens a file as a mode does, and one of three entries is a mode.
+	if mode, ok := plainACL(value); ok && name == "system.posix_acl_access" {
+		return d.mode(pl, mode)
+	}
+	// EOPNOTSUPP is what a file system without ACLs says, and what programs
+	// are ready for.
+	return ruling{errno: errNotSup, path: pl.path, why: OpensToOthers}
+}
+
+// plainACL gives the mode that an ACL of owner, group and others alone stands
+// for (include/uapi/linux/posix_acl_xattr.h).
+func plainACL(acl []byte) (mode uint32, ok bool) {
+	const version, entry = 2, 8
+	if len(acl) != 4+3*entry || binary.LittleEndian.Uint32(acl) != version {
+		return 0, false
+	}
+	for i, tag := range [...]uint16{0x01, 0x04, 0x20} {
+		e := acl[4+i*entry:]
+		perm := binary.LittleEndian.Uint16(e[2:])
+		if binary.LittleEndian.Uint16(e) != tag || perm > 7 {
+			return 0, false
+		}
+		mode = mode<<3 | uint32(perm)
+	}
+	return mode, true
 }
 
 // socket rules on connecting or sending to a unix socket; name is a path or,
@@ -317,5 +344,5 @@ func (d *decider) socket(name string, own bool) ruling {
 			return ruling{}
 		}
 	}
-	return ruling{errAccess, name, profiles.Write, profiles.Verdict{}}
+	return ruling{errno: errAccess, path: name, access: profiles.Write}
 }

@@ -87,8 +87,9 @@ type Refusal struct {
 	Call    string // its name, such as "openat"
 	// Path is the resolved path, or a socket's path or "@name".
 	Path    string
-	Access  profiles.Access // zero for sockets and signals
+	Access  profiles.Access // zero for sockets, signals and modes
 	Verdict profiles.Verdict
+	Why     string // what no rule of the Profile says
 	Errno   unix.Errno
 }
 
@@ -389,7 +390,7 @@ func (r *request) report(rule ruling) {
 	}
 	r.s.verdicts.Lock()
 	defer r.s.verdicts.Unlock()
-	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Errno: unix.Errno(rule.errno)})
+	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno)})
 }
 
 // perform hands the request to a performing thread, which calls act and

@@ -202,7 +202,7 @@ func serveSetxattr(r *request) {
 		r.fail(e)
 		return
 	}
-	if !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, true) }) {
+	if !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, r.value, true) }) {
 		return
 	}
 	flags := int(int32(r.args[r.call.mode+3]))
@@ -210,7 +210,7 @@ func serveSetxattr(r *request) {
 }
 
 func serveRemovexattr(r *request) {
-	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, false) }) {
+	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, nil, false) }) {
 		return
 	}
 	r.end(unix.Removexattr(fdPath(r.a.fd), r.text))

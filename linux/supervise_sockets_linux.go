@@ -209,7 +209,7 @@ func serveSocket(r *request) {
 	domain, typ, proto := int(int32(r.args[0])), int(int32(r.args[1])), int(int32(r.args[2]))
 	if domain == unix.AF_UNIX {
 		if t := typ & 0xf; t != unix.SOCK_STREAM && t != unix.SOCK_SEQPACKET {
-			r.refuse(ruling{errno: errAccess, path: UnixDatagram})
+			r.refuse(ruling{errno: errAccess, path: UnixDatagram, why: "it could be addressed to anyone, so that no grant allows it"})
 			return
 		}
 		if r.s.copies.getfd {

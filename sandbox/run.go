@@ -102,7 +102,7 @@ type Refusal struct {
 	Host   string
 	Port   uint16
 	Socket bool
-	// Why says in words why a host was refused.
+	// Why says in words why a host was refused, or what no rule allows.
 	Why string
 	// Grantable says that a grant of the host would lift its refusal.
 	Grantable bool

@@ -275,9 +275,12 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, What: r.Call, PID: r.Process}
-			if r.Path == linux.UnixDatagram {
-				refusal.What, refusal.Path, refusal.Why = r.Path, "", "it could be addressed to anyone, so that no grant allows it"
+			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process}
+			switch {
+			case r.Path == linux.UnixDatagram:
+				refusal.What, refusal.Path = r.Path, ""
+			case r.Why == linux.OpensToOthers:
+				refusal.What = "change of mode"
 			}
 			spec.Refused(refusal)
 		}

@@ -440,10 +440,10 @@ func denialLine(j *job, d sandbox.Refusal) string {
 	switch {
 	case den != nil && den.Origin.Reason != "":
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
-	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
-		b.WriteString(" (outside the workspace)")
 	case d.Why != "":
 		b.WriteString(" (" + d.Why + ")")
+	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
+		b.WriteString(" (outside the workspace)")
 	default:
 		b.WriteString(" (not granted)")
 	}

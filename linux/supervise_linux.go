@@ -43,6 +43,9 @@ type Supervision struct {
 	Redirects []Redirect
 	// MountPoints are directories of the run's own on which its view has others.
 	MountPoints []string
+	// Private are directories in whose place the run's view has others of its
+	// own, so that a path beneath one means something else outside.
+	Private []string
 	// Denied are files whose contents a denial guards and that were there at
 	// the start: no other name for one of them opens it.
 	Denied []string
@@ -107,7 +110,8 @@ type Supervisor struct {
 	denied    map[fileID]bool
 	tasks     tasks
 	recent    recent
-	ownCwd    bool // the resolving thread has a working directory of its own
+	view      map[uint64]bool // mounts of the run's view, those of Private among them
+	ownCwd    bool            // the resolving thread has a working directory of its own
 	perform   *performers
 	kept      kept
 	copies    sockets
@@ -152,6 +156,9 @@ func Supervise(c Supervision) (*Supervisor, error) {
 	}
 	if err == nil {
 		err = s.findDenied()
+	}
+	if err == nil {
+		err = s.findView()
 	}
 	s.copies.probe(c.KeepSockets)
 	if c.Egress != nil && err == nil {

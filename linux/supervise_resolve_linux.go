@@ -2,6 +2,7 @@ package linux
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -121,6 +122,14 @@ func (r *request) path(o *object, dir, path int8, f follow) unix.Errno {
 
 // base opens the directory, or file, that a relative path starts from.
 func (r *request) base(dirfd int) (int, unix.Errno) {
+	fd, e := r.openBase(dirfd)
+	if e == 0 {
+		e = r.s.inView(fd)
+	}
+	return fd, e
+}
+
+func (r *request) openBase(dirfd int) (int, unix.Errno) {
 	name := "cwd"
 	if dirfd != unix.AT_FDCWD {
 		if dirfd < 0 {
@@ -161,7 +170,9 @@ func (r *request) descriptor(o *object, dirfd int) unix.Errno {
 		fd, e = r.fetch(dirfd)
 	}
 	fetched := e == 0
-	if e != 0 && (e != unix.EBADF || dirfd == unix.AT_FDCWD) {
+	if fetched {
+		e = r.s.inView(fd)
+	} else if e != unix.EBADF || dirfd == unix.AT_FDCWD {
 		fd, e = r.base(dirfd)
 	}
 	if e != 0 {
@@ -200,6 +211,57 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	}
 	o.place.path = p
 	return 0
+}
+
+// findView notes the mounts of which it is known that they are of the run's view.
+func (s *Supervisor) findView() error {
+	s.view = map[uint64]bool{}
+	if len(s.config.Private) == 0 {
+		return nil
+	}
+	for _, dir := range append(append([]string{"/"}, s.config.Private...), s.config.MountPoints...) {
+		fd, err := unix.Openat2(s.root, "."+dir, &unix.OpenHow{Flags: openDir, Resolve: unix.RESOLVE_IN_ROOT})
+		if err != nil {
+			return fmt.Errorf("cannot look at %s in the run: %w", dir, err)
+		}
+		id, ok := mountOf(fd)
+		unix.Close(fd)
+		if !ok {
+			return fmt.Errorf("cannot tell the mount of %s", dir)
+		}
+		s.view[id] = true
+	}
+	return nil
+}
+
+// inView refuses, and closes, a descriptor that the caller got from outside for
+// something whose path, in the run's view, is that of something of the run's own:
+// its standard input in everybody's /tmp.
+func (s *Supervisor) inView(fd int) unix.Errno {
+	if len(s.view) == 0 {
+		return 0
+	}
+	if id, ok := mountOf(fd); ok && s.view[id] {
+		return 0
+	}
+	p, e := s.pathOf(fd)
+	for _, dir := range s.config.Private {
+		if e == 0 && isBeneath(dir, p) {
+			e = unix.EACCES
+		}
+	}
+	if e != 0 {
+		unix.Close(fd)
+	}
+	return e
+}
+
+// mountOf identifies the mount through which a descriptor was opened, for as long
+// as it is there.
+func mountOf(fd int) (uint64, bool) {
+	var sx unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &sx)
+	return sx.Mnt_id, err == nil && sx.Mask&unix.STATX_MNT_ID != 0
 }
 
 // located rules on an object, and once more with its name where it was reached
@@ -599,7 +661,10 @@ func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
 		return -1, unix.EACCES
 	}
 	fd, err := unix.Openat(r.task.dir, strings.Join(parts, "/"), unix.O_PATH|unix.O_CLOEXEC, 0)
-	return fd, errno(err)
+	if err != nil {
+		return -1, errno(err)
+	}
+	return fd, r.s.inView(fd)
 }
 
 // numbers gives those of the caller's process and thread in the /proc that cur

@@ -271,6 +271,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 			config.Redirects = append(config.Redirects, linux.Redirect(s))
 		} else {
 			config.Own = append(config.Own, s.From)
+			config.Private = append(config.Private, s.From)
 		}
 	}
 	if spec.Refused != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"skillrun/sandbox/sandboxtest"
 )
 
 // useInherited is what a program does to get elsewhere with the socket that is
@@ -174,6 +176,56 @@ func TestInherited(t *testing.T) {
 		out := start(append(slices.Clip(s.words), "sh", "-c", "read line; echo answer to $line >&0"), filepath.Join(s.dir, "work"), f)
 		if got, _ := io.ReadAll(other); string(got) != "answer to question\n" {
 			t.Errorf("%s: over its connection came %q: %s", s.name, got, out)
+		}
+	}
+}
+
+// TestInheritedTemp gives runs, as standard input, what lies in everybody's /tmp,
+// in whose place they may have one of their own: that it has the path of something
+// of theirs makes it nothing of theirs.
+func TestInheritedTemp(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	for way, flags := range ways() {
+		for _, is := range []struct{ name, of, script string }{
+			{"descriptor", "file", `python3 -c 'import os; os.utime(0, (5, 5)); os.fchmod(0, 0o700)'`},
+			{"path to it", "file", `chmod 700 /dev/stdin`},
+			{"directory", ".", `chmod 700 /proc/self/fd/0/file`},
+			{"working directory", ".", `cd /proc/self/fd/0; chmod 700 file`},
+			{"directory's descriptor", ".", `python3 -c 'import os; os.chmod("file", 0o700, dir_fd=3)' 3<&0 </dev/null`},
+		} {
+			t.Run(way+"/"+is.name, func(t *testing.T) {
+				dir, err := os.MkdirTemp("/tmp", "inherited")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(dir)
+				changed := func(prefix ...string) (bool, string) {
+					file := filepath.Join(dir, "file")
+					os.Remove(file)
+					if err := os.WriteFile(file, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					before, _ := os.Stat(file)
+					stdin, err := os.Open(filepath.Join(dir, is.of))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer stdin.Close()
+					argv := append(prefix, "/bin/sh", "-c", is.script)
+					cmd := exec.Command(argv[0], argv[1:]...)
+					cmd.Dir, cmd.Env, cmd.Stdin = a.work, a.env, stdin
+					out, _ := cmd.CombinedOutput()
+					after, err := os.Stat(file)
+					return err != nil || before.Mode() != after.Mode() || before.ModTime() != after.ModTime(), string(out)
+				}
+				if is, out := changed(); !is {
+					t.Fatalf("control: nothing changes: %s", out)
+				}
+				if is, out := changed(append(append([]string{program(t)}, flags...), "--")...); is {
+					t.Errorf("it was changed: %s", out)
+				}
+			})
 		}
 	}
 }

@@ -101,9 +101,10 @@ type Supervisor struct {
 	listener  int
 	wake      int // eventfd: the resolving thread is to look up
 	ending    atomic.Bool
-	root      int // the run's root directory, O_PATH
-	proc      int // /proc, as the launcher sees it
-	self      int // /proc/self/fd
+	root      int    // the run's root directory, O_PATH
+	proc      int    // /proc, as the launcher sees it
+	self      int    // /proc/self/fd
+	runsProc  uint64 // device of the /proc that the run sees, 0 if none
 	config    Supervision
 	table     map[uintptr]*call
 	decider   *decider
@@ -127,8 +128,9 @@ type Supervisor struct {
 //
 // Its resolving thread is outside Landlock, since a restricted thread may
 // neither read the command's memory nor look through its /proc; it opens
-// nothing but O_PATH descriptors, which give no access. Its performing threads
-// act on these, restricted as the command is by the first layer.
+// nothing but O_PATH descriptors, which give no access, and what such a thread
+// could not open for the command although the command could. Its performing
+// threads act on these, restricted as the command is by the first layer.
 func Supervise(c Supervision) (*Supervisor, error) {
 	s := &Supervisor{listener: c.Listener, config: c, done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Umask)}
 	s.table = make(map[uintptr]*call)
@@ -159,6 +161,10 @@ func Supervise(c Supervision) (*Supervisor, error) {
 	}
 	if err == nil {
 		err = s.findView()
+	}
+	var proc unix.Stat_t
+	if err == nil && unix.Fstatat(s.root, "proc", &proc, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		s.runsProc = proc.Dev
 	}
 	s.copies.probe(c.KeepSockets)
 	if c.Egress != nil && err == nil {

@@ -109,6 +109,10 @@ func (r *request) open() {
 			return
 		}
 	}
+	if how&(unix.O_ACCMODE|unix.O_TRUNC) == unix.O_RDONLY && r.isRuns(o) {
+		r.openHere(how)
+		return
+	}
 	if o.fd < 0 {
 		r.openRegular(how)
 		return
@@ -132,33 +136,6 @@ func (r *request) open() {
 		q.nr, q.form = unix.SYS_OPENAT, formOpen
 		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.how)}
 	}, slow)
-}
-
-// isLaunchers says whether o is something that /proc tells of this process. The
-// kernel keeps environment, memory and descriptors of processes outside a Landlock
-// domain from those inside; but a performing thread is one of this process's own,
-// and may look at all of it.
-func (r *request) isLaunchers(o *object) bool {
-	if o.st.Size != 0 || unix.Major(o.st.Dev) != 0 || o.anonymous {
-		return false // nothing of a /proc
-	}
-	at := o.fd
-	if at < 0 {
-		at = o.parent
-	}
-	var fs unix.Statfs_t
-	if err := unix.Fstatfs(at, &fs); err != nil {
-		return true
-	}
-	if fs.Type != unix.PROC_SUPER_MAGIC {
-		return false
-	}
-	for part := range strings.SplitSeq(o.place.path, "/") {
-		if part != "" && part[0] >= '0' && part[0] <= '9' && unix.Faccessat(r.s.self, "../task/"+part, unix.F_OK, 0) == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // openRegular opens the file that was looked at, by its name. If another has

@@ -1,0 +1,73 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"skillrun/sandbox/sandboxtest"
+)
+
+// processScript reads what /proc tells of processes: of its own all, however many
+// there were before, and of who is outside nothing.
+const processScript = `
+own=0; for f in maps environ auxv smaps status cmdline stat; do cat /proc/self/$f >/dev/null && own=$((own+1)); done
+cat /proc/thread-self/maps >/dev/null && own=$((own+1))
+others=0; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sh -c 'read x </proc/self/stat && cat /proc/$$/maps >/dev/null' && others=$((others+1)); done
+sleep 60 & cat /proc/$!/maps /proc/$!/environ >/dev/null && others=$((others+1)); kill $!
+outside=0; for p in $PPID $1; do for f in environ maps mem; do head -c 1 /proc/$p/$f >/dev/null 2>&1 && outside=$((outside+1)); done; done
+echo own $own others $others outside $outside`
+
+// Whether opens are supervised or not, and whatever numbers the launcher's threads
+// have, a run reads of its own processes what it would read bare.
+func TestProcesses(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	told := func(t *testing.T, attr *syscall.SysProcAttr, argv ...string) string {
+		t.Helper()
+		// An outside process that the run cannot but know.
+		outside := exec.Command("sleep", "60")
+		outside.Env = []string{"SECRET=1"}
+		if err := outside.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer outside.Wait()
+		defer outside.Process.Kill()
+		cmd := exec.Command(argv[0], append(argv[1:], "sh", "-c", processScript, "sh", strconv.Itoa(outside.Process.Pid))...)
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = a.work, a.env, attr
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := told(t, nil, "/usr/bin/env"); !strings.Contains(out, "own 8 others 13 outside ") || strings.Contains(out, "outside 0\n") {
+		t.Fatalf("control: %s", out)
+	}
+	all := ways()
+	all["without namespaces, opens supervised"] = []string{"--namespaces", "off", "--denials"}
+	for way, flags := range all {
+		t.Run(way, func(t *testing.T) {
+			argv := append(append([]string{program(t)}, flags...), "--")
+			if out := told(t, nil, argv...); !strings.Contains(out, "own 8 others 13 outside 0\n") {
+				t.Error(out)
+			}
+			if strings.HasPrefix(way, "without") {
+				return
+			}
+			// In a container the numbers of the launcher's threads are small,
+			// as those of the run's processes are.
+			attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
+			if os.Getuid() != 0 {
+				attr.Cloneflags |= syscall.CLONE_NEWUSER
+				attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+				attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+				attr.AmbientCaps = []uintptr{21} // CAP_SYS_ADMIN, to mount
+			}
+			argv = append([]string{"sh", "-c", `mount -t proc proc /proc && exec "$@"`, "sh"}, argv...)
+			if out := told(t, attr, argv...); !strings.Contains(out, "own 8 others 13 outside 0\n") {
+				t.Errorf("in a container: %s", out)
+			}
+		})
+	}
+}

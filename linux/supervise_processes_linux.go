@@ -1,0 +1,72 @@
+package linux
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What /proc tells of processes: of the launcher's nobody learns anything, of
+// the run's all that it would without a Supervisor.
+
+// isLaunchers says whether o is something that /proc tells of this process. The
+// kernel keeps environment, memory and descriptors of processes outside a Landlock
+// domain from those inside; but a performing thread is one of this process's own,
+// and may look at all of it. In a PID namespace of its own a run does not see this
+// process, and a thread of it may well have the number that one of the run has there.
+func (r *request) isLaunchers(o *object) bool {
+	inside, ok := r.s.inProc(o)
+	if !ok || inside && r.s.config.OwnProcesses {
+		return false
+	}
+	for part := range strings.SplitSeq(o.place.path, "/") {
+		if part != "" && part[0] >= '0' && part[0] <= '9' && unix.Faccessat(r.s.self, "../task/"+part, unix.F_OK, 0) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isRuns says whether o is a file that /proc has of a process of the run's. Much
+// of it the kernel shows to those only that may trace the process, which no thread
+// of ours in a Landlock domain of its own may.
+func (r *request) isRuns(o *object) bool {
+	inside, ok := r.s.inProc(o)
+	if !ok || !inside || o.kind != regular || o.parent < 0 {
+		return false
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(o.place.path, "/proc/"), "/")
+	pid, err := strconv.Atoi(number)
+	return err == nil && (r.s.config.OwnProcesses || r.s.belongs(pid))
+}
+
+// openHere opens a file of isRuns for reading, outside Landlock: the directory
+// that is held is one process's for good, and this thread has no more rights over
+// it than the command.
+func (r *request) openHere(how int) {
+	fd, err := unix.Openat(r.a.parent, r.a.place.name, how|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		r.fail(errno(err))
+		return
+	}
+	r.fd = fd
+	r.perform(func(*request) unix.Errno { return 0 })
+}
+
+// inProc says whether o lies in a /proc, and whether that is the one which the
+// run sees there.
+func (s *Supervisor) inProc(o *object) (inside, ok bool) {
+	if o.st.Size != 0 || unix.Major(o.st.Dev) != 0 || o.anonymous {
+		return false, false
+	}
+	at := o.fd
+	if at < 0 {
+		at = o.parent
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(at, &fs); err != nil {
+		return false, true
+	}
+	return o.st.Dev == s.runsProc, fs.Type == unix.PROC_SUPER_MAGIC
+}

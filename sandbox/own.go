@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"skillrun/profiles"
 )
 
 // own is a run's own directory, with its HOME and TMPDIR in it. It is removed
@@ -120,6 +122,27 @@ func newOwnBelow(roots []string) (*own, error) {
 // ownParents is the directory of all runs of this user below a root.
 func ownParents(root string) string {
 	return filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
+}
+
+// closed is an error where the run could write in the directory of all of this
+// user's runs: it could then put links in the place of the directories that the
+// next launcher is about to make and to grant, and read what other runs keep.
+func closed(p *profiles.Profile) error {
+	for _, root := range tempRoots {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		dir := ownParents(real)
+		for _, path := range [...]string{dir, filepath.Join(dir, "run")} {
+			for _, a := range [...]profiles.Access{profiles.Write, profiles.Create, profiles.Delete} {
+				if p.Allows(path, a).Allowed {
+					return fmt.Errorf("the run may not write all of %s, where %s holds what runs have for themselves: name a directory in it", real, dir)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // ownParent makes or checks the directory of all runs of this user. In a

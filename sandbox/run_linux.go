@@ -44,6 +44,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		defer room.Remove()
 	}
 	own, err := room.wait()
+	if err == nil {
+		err = closed(spec.Profile)
+	}
 	if err != nil {
 		return Result{}, err
 	}

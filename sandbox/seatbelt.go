@@ -43,6 +43,9 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		defer room.Remove()
 	}
 	own, err := room.wait()
+	if err == nil {
+		err = closed(spec.Profile)
+	}
 	if err != nil {
 		return Result{}, err
 	}

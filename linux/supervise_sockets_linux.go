@@ -597,8 +597,14 @@ func serveSendto(r *request) {
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))
 	}
-	if e == 0 && r.args[2] > sendMost {
+	switch {
+	case e != 0:
+	case r.args[2] > sendMost:
 		e = unix.EMSGSIZE
+	case r.args[3]&unix.MSG_ZEROCOPY != 0:
+		// The kernel would send from this process's memory, later, whatever is
+		// there by then. Callers copy instead, as when they may lock no more.
+		e = unix.ENOBUFS
 	}
 	if e == 0 {
 		r.value = make([]byte, r.args[2], r.args[2]+1)

@@ -62,6 +62,13 @@ func (d *decider) ours(path string) bool {
 	return false
 }
 
+// onTheWay says whether path leads to a directory of the run's own or to what it
+// is granted: "mkdir -p" names such a directory to find that it is there.
+func (d *decider) onTheWay(path string) bool {
+	return slices.ContainsFunc(d.own, func(o string) bool { return isBeneath(path, o) }) ||
+		slices.ContainsFunc(d.grants.Paths, func(r profiles.PathRule) bool { return isBeneath(path, r.Path) })
+}
+
 // made says whether the run made what stands at pl.
 func (d *decider) made(pl place) bool { return d.ours(pl.path) || d.ledger.made(pl) }
 

@@ -140,6 +140,18 @@ func TestSupervisedWork(t *testing.T) {
 	}
 }
 
+// TestSupervisedDirectories: "mkdir -p" names and opens each directory on its
+// way, the shared ones that the run has a stand-in for and its own beneath them.
+func TestSupervisedDirectories(t *testing.T) {
+	c := newCell(t)
+	c.features |= linux.NotifyOpens
+	r := c.run("sh", "-ec", `mkdir -p "$TMPDIR/a/b" "$PWD/a/b" /tmp/sr-a/b
+		touch "$TMPDIR/a/b/x" a/b/x; test -e "$TMPDIR/a/b/x"; test -e "$TMPDIR/sr-a/b"; ls "$TMPDIR"`)
+	if r.code != 0 || r.out != "a\nsr-a\n" {
+		t.Errorf("exit %d, %q\n%s", r.code, r.out, c.explain())
+	}
+}
+
 // TestSupervisedControlsMade: what exceptions let pass is listed.
 func TestSupervisedControlsMade(t *testing.T) {
 	c := newCell(t)

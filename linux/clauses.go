@@ -33,6 +33,7 @@ func (c *compiler) receipt() {
 	// Where there is Landlock a kernel knows listeners, and one is refused for
 	// one reason alone: there is one.
 	const elsewhere = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
+	const besideNote = "a granted name is not there yet: the supervisor holds it apart from those beside it"
 	land, served := f.Landlock > 0, f.Seccomp && !f.Notify
 
 	switch {
@@ -40,6 +41,8 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseRead, profiles.None, "", noLandlock)
 	case served:
 		add(profiles.ClauseRead, profiles.None, "", elsewhere)
+	case c.beside&profiles.Read != 0:
+		add(profiles.ClauseRead, profiles.Supervised, "landlock, supervisor", besideNote)
 	default:
 		add(profiles.ClauseRead, profiles.Kernel, "landlock", "")
 	}
@@ -48,6 +51,8 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseWrite, profiles.None, "", noLandlock)
 	case served:
 		add(profiles.ClauseWrite, profiles.None, "", elsewhere)
+	case c.beside != 0:
+		add(profiles.ClauseWrite, profiles.Supervised, "landlock, supervisor", besideNote)
 	case sup:
 		add(profiles.ClauseWrite, profiles.Kernel, "landlock, supervisor", "")
 	case f.Landlock < 3:

@@ -163,8 +163,9 @@ type compiler struct {
 	// opens says that opens must be decided by the supervisor, since a denied
 	// file lies where the run may create.
 	opens bool
-	// uncarved says that a write denial could not be cut out.
-	missing []string
+	// beside says that layer 1 has directories for the sake of single names in
+	// them, which the supervisor holds apart: to be written, to be read.
+	beside profiles.Access
 }
 
 func (c *compiler) lstat(p string) (fs.FileInfo, bool) {
@@ -279,14 +280,17 @@ func (c *compiler) landlock() {
 		return
 	}
 	for i := range c.p.Paths {
+		if r := &c.p.Paths[i]; c.supervise && r.Access&profiles.Create != 0 {
+			if _, ok := c.lstat(r.Path); !ok {
+				c.grantName(r)
+			}
+		}
+	}
+	for i := range c.p.Paths {
 		r := &c.p.Paths[i]
 		info, ok := c.lstat(r.Path)
-		if !ok {
-			c.missing = append(c.missing, r.Path)
-			continue
-		}
-		if info.IsDir() && !r.Tree {
-			continue // Validate refuses such a rule for what it can know
+		if !ok || info.IsDir() && !r.Tree {
+			continue // Validate refuses a rule for a directory alone, for what it can know
 		}
 		c.grant(r.Path, c.together(r), info.IsDir())
 	}
@@ -326,6 +330,32 @@ func (c *compiler) landlock() {
 		second.Rules = rules(c.inner, handled&(readFile|readDir|execute))
 	}
 	c.plan.Layers = []Ruleset{first, second}
+}
+
+// grantName lets the run make what a rule grants and what is not there yet.
+// Landlock has rules for files and none for names: the supervisor's performers
+// get the directory, and the command, whose second layer grants no making and no
+// writing, gets what the supervisor rules. To read what it makes there, it needs
+// to have its opens ruled on too, unless it may read the directory.
+func (c *compiler) grantName(r *profiles.PathRule) {
+	dir := path.Dir(r.Path)
+	info, ok := c.lstat(dir)
+	a := c.together(r) &^ profiles.Execute
+	a &^= c.denied(r.Path, a)
+	if !ok || !info.IsDir() || dir == "/" || a&profiles.Create == 0 {
+		return
+	}
+	for i := range c.p.Paths {
+		if o := &c.p.Paths[i]; o.Tree && inTree(o.Path, dir) {
+			if o.Access&profiles.Create != 0 {
+				return // has it already
+			}
+			a &^= o.Access & profiles.Read
+		}
+	}
+	c.opens = c.opens || a&profiles.Read != 0
+	c.beside |= a
+	c.granted[dir] |= rights(a, true)
 }
 
 // together gives a rule's access, and where it lets the run create, what other

@@ -142,7 +142,9 @@ func (d *decider) noteControl(pl place) {
 func (d *decider) edit(pl place, access profiles.Access) ruling {
 	r := d.rule(pl, access)
 	if !r.ok() && r.verdict.Denial == nil && d.made(pl) {
-		return d.rule(pl, access&^profiles.Write|profiles.Create)
+		if own := d.rule(pl, access&^profiles.Write|profiles.Create); own.ok() {
+			return own
+		}
 	}
 	return r
 }

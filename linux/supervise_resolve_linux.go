@@ -379,7 +379,7 @@ func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
 // lies beneath a Redirect, unless the Profile grants something there.
 func (s *Supervisor) redirected(p string) (to, rest string, ok bool) {
 	for _, rd := range s.config.Redirects {
-		if !isBeneath(rd.From, p) || s.decider.ours(p+"/x") || s.decider.onTheWay(p) {
+		if !isBeneath(rd.From, p) || s.decider.ours(p+"/x") || p != rd.From && s.decider.onTheWay(p) {
 			continue
 		}
 		for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Create} {

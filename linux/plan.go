@@ -88,6 +88,11 @@ func (p *Plan) MountPoints() []string {
 	return dirs
 }
 
+// Masks says whether some files are covered by others.
+func (p *Plan) Masks() bool {
+	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountMaskFile })
+}
+
 // Ruleset is one Landlock layer. The bit values are the kernel's.
 type Ruleset struct {
 	HandledFS  uint64     `json:"handled_fs"`

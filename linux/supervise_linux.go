@@ -41,8 +41,11 @@ type Supervision struct {
 	// Redirects move what the run may not have to a directory of its own,
 	// where it has no mounts of its own.
 	Redirects []Redirect
-	// MountPoints are directories of the run's own on which its view has others.
+	// MountPoints are directories of the run's own that its view has at their
+	// places, beneath Private.
 	MountPoints []string
+	// Masks says that its view has other files in the place of some.
+	Masks bool
 	// Private are directories in whose place the run's view has others of its
 	// own, so that a path beneath one means something else outside.
 	Private []string

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -435,7 +434,7 @@ func serveUnlink(r *request) {
 	o := &r.a
 	rmdir := r.flags&unix.AT_REMOVEDIR != 0
 	f := unseen
-	if rmdir {
+	if rmdir || r.s.config.Masks {
 		f = neverFollow // the ledger must know which
 	}
 	if e := r.path(o, r.call.dir, r.call.path, f); e != 0 {
@@ -472,13 +471,12 @@ func serveUnlink(r *request) {
 	case o.slash && !rmdir:
 		r.fail(unix.ENOTDIR)
 		return
-	case r.s.mountPoint(o):
-		r.fail(unix.EBUSY)
-		return
 	}
 	switch {
 	case !rule.ok():
 		r.refuse(rule)
+	case r.s.mountPoint(o):
+		r.fail(unix.EBUSY)
 	default:
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
@@ -494,11 +492,16 @@ func serveUnlink(r *request) {
 	}
 }
 
-// mountPoint says whether something is mounted on a directory in the run's view
-// of its own. The kernel, asked from outside that, would take the directory
-// away and the mount with it.
+// mountPoint says whether something is mounted on a name in the run's view of its
+// own. The kernel, asked from outside that, would take the name away and the mount
+// with it.
 func (s *Supervisor) mountPoint(o *object) bool {
-	return o.kind == directory && slices.Contains(s.config.MountPoints, o.place.path)
+	if len(s.view) == 0 || o.kind == absent {
+		return false
+	}
+	above, known := mountOf(o.parent)
+	at, there := mountAt(o.parent, o.place.name)
+	return known && there && at != above
 }
 
 func serveRename(r *request) {
@@ -548,12 +551,13 @@ func serveRename(r *request) {
 	case b.kind != absent && !exchange && a.kind != directory && b.kind == directory:
 		r.fail(unix.EISDIR)
 		return
-	case r.s.mountPoint(a), r.s.mountPoint(b):
-		r.fail(unix.EBUSY)
-		return
 	}
 	if rule := r.s.decider.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
 		r.refuse(rule)
+		return
+	}
+	if r.s.mountPoint(a) || r.s.mountPoint(b) {
+		r.fail(unix.EBUSY)
 		return
 	}
 	replaces := b.kind != absent && !exchange && !r.s.decider.made(b.place)

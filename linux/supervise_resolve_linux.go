@@ -258,9 +258,12 @@ func (s *Supervisor) inView(fd int) unix.Errno {
 
 // mountOf identifies the mount through which a descriptor was opened, for as long
 // as it is there.
-func mountOf(fd int) (uint64, bool) {
+func mountOf(fd int) (uint64, bool) { return mountAt(fd, "") }
+
+// mountAt identifies that of a name in a directory, and is false for none.
+func mountAt(dir int, name string) (uint64, bool) {
 	var sx unix.Statx_t
-	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &sx)
+	err := unix.Statx(dir, name, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &sx)
 	return sx.Mnt_id, err == nil && sx.Mask&unix.STATX_MNT_ID != 0
 }
 

@@ -267,7 +267,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	if config.OwnNetwork && door != nil {
 		config.Meets, config.Missed = door.gate.Meets, door.gate.Missed
 	}
-	config.MountPoints = plan.MountPoints()
+	config.MountPoints, config.Masks = plan.MountPoints(), plan.Masks()
 	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {

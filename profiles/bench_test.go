@@ -3,6 +3,7 @@ package profiles_test
 import (
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,4 +52,27 @@ func BenchmarkLaunch(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What a supervisor asks about one file after the other.
+func BenchmarkJudge(b *testing.B) {
+	p := wholeProfile(thisHost())
+	p.Paths = append(p.Paths, profiles.PathRule{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create})
+	paths := make([]string, 100)
+	for i := range paths {
+		paths[i] = "/w/tree/sub/file" + strconv.Itoa(i) + ".txt"
+	}
+	grants := *p
+	grants.Denials = nil
+	sieve := profiles.NewSieve(p.Denials)
+	b.Run("sieve", func(b *testing.B) {
+		for i := range b.N {
+			sieve.Touching(paths[i%len(paths)])
+		}
+	})
+	b.Run("grants", func(b *testing.B) {
+		for i := range b.N {
+			grants.Allows(paths[i%len(paths)], profiles.Create)
+		}
+	})
 }

@@ -12,11 +12,12 @@ type Sieve struct {
 	globs   []globWord
 	dirs    map[string][]int
 	word    []int // of the last name
-	out     []*Denial
+	path    string
+	out     []*Denial // of path
 }
 
 type globWord struct {
-	pattern string // folded as far as asASCII does
+	pattern string
 	denial  int
 }
 
@@ -30,7 +31,7 @@ func NewSieve(denials []Denial) *Sieve {
 		for rest, word := denials[i].Match, ""; rest != ""; {
 			rest, word = cutLast(rest)
 			if strings.ContainsAny(word, "*?") {
-				s.globs = append(s.globs, globWord{asASCII(word), i})
+				s.globs = append(s.globs, globWord{word, i})
 				continue
 			}
 			word = folded(word)
@@ -40,9 +41,14 @@ func NewSieve(denials []Denial) *Sieve {
 	return s
 }
 
-// Touching gives the denials that may have to do with path, in their order. The
+// Touching gives the denials that may have to do with path, an absolute one, in
+// their order. The
 // list is good until the next call.
 func (s *Sieve) Touching(path string) []*Denial {
+	if path == s.path {
+		return s.out // several things are asked about one file
+	}
+	s.path = path
 	dir, name := cutLast(path)
 	always, ok := s.dirs[dir]
 	if !ok {
@@ -103,9 +109,8 @@ func (s *Sieve) directory(dir string) []int {
 // touched appends the denials of whose pattern name matches some component.
 func (s *Sieve) touched(name string, list []int) []int {
 	list = append(list, s.words[folded(name)]...)
-	name = asASCII(name)
 	for i := range s.globs {
-		if g := &s.globs[i]; matchASCII(g.pattern, name) {
+		if g := &s.globs[i]; matchName(g.pattern, name) {
 			list = append(list, g.denial)
 		}
 	}

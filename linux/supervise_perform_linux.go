@@ -17,12 +17,15 @@ import (
 type performers struct {
 	s       *Supervisor
 	ruleset int
-	mu      sync.Mutex
-	quick   []*quick // the resolving thread's
-	idle    []*performer
-	queue   []*request // waits because all are busy
-	count   int
-	closed  bool
+
+	collecting sync.Mutex // before mu
+	quick      []*quick
+
+	mu     sync.Mutex
+	idle   []*performer
+	queue  []*request // waits because all are busy
+	count  int
+	closed bool
 }
 
 // performersMost bounds the threads; a run that keeps this many calls blocked
@@ -143,6 +146,8 @@ func (p *performers) take(w *performer) *request {
 }
 
 func (p *performers) close() {
+	p.collecting.Lock()
+	defer p.collecting.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

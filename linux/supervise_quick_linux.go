@@ -61,7 +61,7 @@ type quick struct {
 	inject     injection
 	reply      response
 	listener   uintptr
-	wake       uintptr // eventfd of the resolving thread
+	wake       uintptr // eventfd: the outcome is odd
 	empty      byte
 	one        uint64
 	errno      syscall.Errno
@@ -267,11 +267,15 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 		return
 	}
 	r.act = act
-	q := r.s.perform.free()
+	p := r.s.perform
+	p.collecting.Lock()
+	q := p.free()
 	if q == nil || len(r.a.place.name) > nameMax || len(r.b.place.name) > nameMax {
-		r.s.perform.hand(r)
+		p.collecting.Unlock()
+		p.hand(r)
 		return
 	}
+	defer p.collecting.Unlock()
 	q.id, q.request = r.id, r
 	q.form, q.truncate, q.odd, q.book = formPlain, false, [3]syscall.Errno{}, nil
 	q.inject.newfdFlags = uint32(r.flags & unix.O_CLOEXEC)
@@ -301,8 +305,7 @@ func (q *quick) end() {
 	q.start(jobEnd)
 }
 
-// free gives a quick thread that has nothing to do, nil if there is none. Only
-// the resolving thread asks.
+// free gives a quick thread that has nothing to do, nil if there is none.
 func (p *performers) free() *quick {
 	for _, q := range p.quick {
 		if q.request == nil {
@@ -320,8 +323,14 @@ func (p *performers) free() *quick {
 	return q
 }
 
-// collect notes what the quick threads have done.
+// collect notes what the quick threads have done: before each notification is
+// looked at, and when one of them asks.
 func (p *performers) collect() {
+	p.collecting.Lock()
+	defer p.collecting.Unlock()
+	if p.closed {
+		return
+	}
 	for _, q := range p.quick {
 		r := q.request
 		if r == nil {

@@ -125,6 +125,9 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	needs = append(needs, found...)
 	for i := range read.Needs {
 		n := &read.Needs[i]
+		if a.Confined && unset(n) {
+			continue
+		}
 		if c := policy.Lookup(n.Capability); c != nil {
 			needs = append(needs, s.judge(st, s.requestFor(a, c, n, dir, now), n.Target, n.Exact, n.Reason))
 		} else {
@@ -151,14 +154,30 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	return v, needs, look, nil
 }
 
-// sum gives the verdict on all needs: the strictest.
+// unset says that n is for a variable that nobody has set: a confined command
+// will not find it either.
+func unset(n *scan.Need) bool {
+	name, ok := strings.CutPrefix(n.Target, "$")
+	if n.Capability != "env_var.read" || !n.Exact || !ok {
+		return false
+	}
+	_, set := os.LookupEnv(name)
+	return !set
+}
+
+// shownNeeds is how many needs beside the gravest a reason names.
+const shownNeeds = 5
+
+// sum gives the verdict on all needs: the strictest. Of several that are as
+// strict the reason is that of the gravest, and names the others: a yes is to
+// all of them.
 func (v *Verdict) sum(needs []judged) {
 	v.Effect = policy.Allow
 	worst := 0
 	for i := range needs {
-		n := &needs[i]
-		v.Needs = append(v.Needs, n.need)
-		if n.need.Effect < needs[worst].need.Effect {
+		n, w := &needs[i].need, &needs[worst].need
+		v.Needs = append(v.Needs, *n)
+		if n.Effect < w.Effect || n.Effect == w.Effect && n.Effect != policy.Allow && n.Level > w.Level {
 			worst = i
 		}
 	}
@@ -170,6 +189,27 @@ func (v *Verdict) sum(needs []judged) {
 	v.Effect, v.Reason, v.Source = n.Effect, n.Reason, n.Source
 	if n.Target != "" && n.Effect != policy.Allow {
 		v.Reason = policy.Escape(clip(n.Target, 200)) + ": " + v.Reason
+	}
+	if n.Effect != policy.Confirm {
+		return
+	}
+	named := []string{n.Capability + " " + n.Target}
+	for _, o := range v.Needs {
+		if text := o.Capability + " " + o.Target; o.Effect == n.Effect && !slices.Contains(named, text) {
+			named = append(named, text)
+		}
+	}
+	for i, text := range named[1:] {
+		switch i {
+		case 0:
+			v.Reason += "; also "
+		case shownNeeds:
+			v.Reason += fmt.Sprintf(" and %d more", len(named)-1-i)
+			return
+		default:
+			v.Reason += ", "
+		}
+		v.Reason += policy.Escape(strings.TrimSpace(clip(text, 200)))
 	}
 }
 

@@ -1,0 +1,47 @@
+package session_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"skillrun/policy"
+)
+
+// TestReason: a yes is to all that a command needs, so the question names all,
+// and the gravest first.
+func TestReason(t *testing.T) {
+	t.Setenv("SKILL_STAGE", "x")
+	w := newWorld(t, "standard")
+	s := w.start()
+	for _, c := range []struct{ command, want string }{
+		{"rm -f in.txt", "in.txt: filesystem.delete: not declared (deletes the files named)"},
+		{"echo $SKILL_STAGE; rm -f in.txt; rm -f in.txt; cat ~/.aws/credentials",
+			"~/.aws/credentials: secrets.read: not declared (prints the files named); also env_var.read $SKILL_STAGE, filesystem.delete in.txt"},
+		{"echo $SKILL_STAGE; rm a; rm b; rm c; rm d; rm e; rm f; rm g", "a: filesystem.delete: not declared (deletes the files named); " +
+			"also env_var.read $SKILL_STAGE, filesystem.delete b, filesystem.delete c, filesystem.delete d, filesystem.delete e and 2 more"},
+	} {
+		if v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command); v.Reason != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.command, v.Reason, c.want)
+		}
+	}
+}
+
+// TestUnsetVariable: what nobody has set is not asked about where the command
+// runs confined, and is where it does not.
+func TestUnsetVariable(t *testing.T) {
+	t.Setenv("SKILL_STAGE", "x")
+	w := newWorld(t, "standard")
+	s := w.start()
+	const unset = "echo ${SKILL_STAGE_2:-main}"
+	w.want(s.Decide(ctx, bash(unset)), policy.Allow, unset)
+	w.want(s.Decide(ctx, bash("echo ${SKILL_STAGE:-main}")), policy.Confirm, "set")
+	loose := bash(unset)
+	loose.Confined = false
+	if v := w.want(s.Decide(ctx, loose), policy.Confirm, "not confined"); !strings.Contains(v.Reason, "SKILL_STAGE_2") {
+		t.Error(v.Reason)
+	}
+	os.Setenv("SKILL_STAGE_2", "y")
+	defer os.Unsetenv("SKILL_STAGE_2")
+	w.want(s.Decide(ctx, bash(unset)), policy.Confirm, "set since")
+}

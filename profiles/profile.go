@@ -26,7 +26,8 @@ type Profile struct {
 	// Skill is the resolved directory of the skill; "" if there is none.
 	// It is never writable from inside, whatever the rules say.
 	Skill string `json:"skill,omitempty"`
-	// Home is the user's real home directory, for messages and display only.
+	// Home is the user's real home directory. It gives no right: for messages,
+	// and for what the run finds at the same place beneath its own.
 	Home string `json:"home,omitempty"`
 
 	Paths   []PathRule `json:"paths,omitempty"`

@@ -54,7 +54,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	configured := make(chan struct{})
 	go func() {
 		defer close(configured)
-		git = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace)
+		if git = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); git == nil {
+			git = linkHome(own.home(), spec.Profile)
+		}
 	}()
 	defer func() { <-configured }() // the room may go only then
 	place, firm := linux.CgroupPlace{}, false

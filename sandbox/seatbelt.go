@@ -52,6 +52,9 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
 		return Result{}, err
 	}
+	if err := linkHome(own.home(), spec.Profile); err != nil {
+		return Result{}, err
+	}
 	proxy, err := newProxy(spec)
 	if err != nil {
 		return Result{}, err

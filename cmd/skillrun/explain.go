@@ -226,11 +226,12 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 	answer(w, "variable "+name, passes, why, o, clause)
 }
 
-// explainAll prints the whole effective policy.
+// explainAll prints the effective policy: what is alike in every run is counted,
+// unless the user wants it all.
 func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
-		fmt.Fprintf(w, "skill:     %s %s (%s: %s) in %s\n", policy.Escape(j.skill.Name), policy.Escape(j.skill.Version), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
+		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
 	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
 	fmt.Fprintln(w, "\nrights:")
@@ -240,22 +241,37 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 	for _, f := range j.findings {
 		fmt.Fprintf(w, "  %-8s %s\n", "note", policy.Escape(f.String()))
 	}
+	var alike counts
 	fmt.Fprintln(w, "\nfiles:")
 	for _, rule := range p.Paths {
+		if !j.verbose && rule.Origin.Source == "built-in:base" {
+			alike.add(rule.Origin.Source)
+			continue
+		}
 		tail := ""
 		if rule.Tree {
 			tail = "/**"
 		}
 		fmt.Fprintf(w, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
 	}
-	fmt.Fprintln(w, "\nnever, whatever is granted:")
+	alike.print(w)
+	fmt.Fprintln(w, "\nnever, unless you grant it by name:")
+	alike = nil
 	for _, d := range p.Denials {
+		switch d.Origin.Source {
+		case "built-in:sensitive-paths", "built-in:workspace-secrets", "built-in:control-files":
+			if !j.verbose {
+				alike.add(d.Origin.Source)
+				continue
+			}
+		}
 		name := d.Path
 		if d.Match != "" {
 			name += "/**/" + d.Match
 		}
 		fmt.Fprintf(w, "  %-5s %s  (%s)\n", d.Access, policy.Escape(name), originText(d.Origin))
 	}
+	alike.print(w)
 	fmt.Fprintf(w, "\nnetwork: %s\n", p.Network.Mode)
 	for _, h := range p.Network.Hosts {
 		fmt.Fprintf(w, "  %s%s  (%s)\n", policy.Escape(h.Host), hostTerms(&h), originText(h.Origin))
@@ -270,6 +286,31 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 		for _, g := range gaps {
 			fmt.Fprintf(w, "  %s\n", g.Name)
 		}
+	}
+}
+
+// counts are how many rules are from each source, in the order of their first.
+type counts []struct {
+	source string
+	n      int
+}
+
+func (c *counts) add(source string) {
+	for i := range *c {
+		if (*c)[i].source == source {
+			(*c)[i].n++
+			return
+		}
+	}
+	*c = append(*c, struct {
+		source string
+		n      int
+	}{source, 1})
+}
+
+func (c counts) print(w io.Writer) {
+	for _, one := range c {
+		fmt.Fprintf(w, "  %d of %s; -v lists them\n", one.n, one.source)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,8 @@ type recorder struct {
 	tells   bool // of denials afterwards, to a hook
 	session string
 	id      string
+	temp    string   // the run's TMPDIR
+	lost    []string // of what the command names in /tmp, what was made there
 	begin   time.Time
 	receipt profiles.Receipt
 	cache   *audit.Digests
@@ -79,6 +82,7 @@ type recorder struct {
 	index   map[audit.Denial]int
 	dropped int
 	shown   int
+	spared  int
 	lifting []lifting
 
 	captures [3]*audit.Capture // nil without --capture
@@ -134,7 +138,7 @@ func (r *recorder) close() {
 // started writes the start record: it must be safe before anything runs.
 func (r *recorder) started(s sandbox.Started) error {
 	<-r.known
-	r.receipt = s.Receipt
+	r.receipt, r.temp = s.Receipt, s.Temp
 	start := &audit.Start{
 		Run:       r.id,
 		Session:   r.session,
@@ -254,6 +258,10 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.index[rec] = len(r.denials)
 	rec.Count = 1
 	r.denials = append(r.denials, rec)
+	if spare(rec) {
+		r.spared++
+		return
+	}
 	if e, ok := offerable(&d); ok {
 		r.lifting = append(r.lifting, lifting{d, e})
 	}
@@ -261,6 +269,14 @@ func (r *recorder) refused(d sandbox.Refusal) {
 		r.shown++
 		say("denied %s", denialLine(r.job, d))
 	}
+}
+
+// spare says that a program does as well without what it was refused: Python
+// keeps compiled code beside each module, if it may. Such refusals are recorded,
+// and nobody is bothered with them.
+func spare(d audit.Denial) bool {
+	const compiled = "__pycache__"
+	return d.Access == "create" && d.Class == "" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
 }
 
 // refusedToRun records that nothing was started, and why.
@@ -294,7 +310,8 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		r.cold.wait()
 		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
 	}
-	if n := len(r.denials) + r.dropped - r.shown; r.show && n > 0 && r.shown > 0 {
+	told := len(r.denials) + r.dropped - r.spared
+	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
 	}
 	if res.TimedOut {
@@ -303,17 +320,20 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if res.Limit != "" {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
+	if len(r.lost) > 0 {
+		hint("/tmp was the run's own, and %s went with it; --grant filesystem.write:%s keeps it", strings.Join(r.lost[:min(len(r.lost), shownDenials)], ", "), r.lost[0])
+	}
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells:
-	case len(r.denials) > 0:
-		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", len(r.denials)+r.dropped, r.id)
+	case told > 0:
+		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", told, r.id)
 	default:
 		hint("if it failed for want of a right, --denials shows what was refused")
 	}
 	_, err := r.log.Append(end)
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		err = errors.Join(err, s.tell(r.id, r.denials, r.dropped, r.profile.Redact))
+		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), spare), r.dropped, r.profile.Redact))
 	}
 	return code, err
 }
@@ -327,10 +347,36 @@ func (r *recorder) argv() []string {
 	return r.job.argv
 }
 
-// left looks at what a run in an agent's session has left.
+// left looks at what a run has left: in an agent's session where its shell ended,
+// else what is lost with its /tmp although the command names it.
 func (r *recorder) left(home string) {
-	if s := r.job.session; s != nil && s.place {
-		s.leave(r.job, home)
+	if s := r.job.session; s != nil {
+		if s.place {
+			s.leave(r.job, home)
+		}
+		return
+	}
+	entries, _ := os.ReadDir(r.temp)
+	for _, e := range entries {
+		name := "/tmp/" + e.Name()
+		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
+			r.lost = append(r.lost, name)
+		}
+	}
+}
+
+// names says whether a word of a command line has the path in it, or something
+// beneath it.
+func names(word, path string) bool {
+	for {
+		_, rest, ok := strings.Cut(word, path)
+		if !ok {
+			return false
+		}
+		if rest == "" || !strings.ContainsRune("._-", rune(rest[0])) && !('0' <= rest[0] && rest[0] <= '9' || 'A' <= rest[0] && rest[0] <= 'Z' || 'a' <= rest[0] && rest[0] <= 'z' || rest[0] >= 0x80) {
+			return true
+		}
+		word = rest
 	}
 }
 
@@ -453,6 +499,9 @@ func denialLine(j *job, d sandbox.Refusal) string {
 	}
 	if g := d.Grant(); g != "" {
 		fmt.Fprintf(&b, " - to allow: --grant %s", g)
+	}
+	if d.What == "socket" {
+		b.WriteString(", or listen:PORT for a server of the run's own")
 	}
 	return b.String()
 }

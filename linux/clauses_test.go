@@ -96,3 +96,45 @@ func TestForeignListener(t *testing.T) {
 		}
 	}
 }
+
+// TestStandIns: where a directory of the run's own stands in for a shared one
+// without a mount, opens to read are notified for it, and decided by the
+// supervisor only where something else wants that.
+func TestStandIns(t *testing.T) {
+	tree := func(path string) profiles.PathRule {
+		return profiles.PathRule{Path: path, Tree: true, Access: profiles.Read | profiles.Write | profiles.Create}
+	}
+	secret := profiles.Denial{Path: "/w", Match: ".env", Access: profiles.AllAccess, Class: profiles.Sensitive}
+	for _, c := range []struct {
+		name                  string
+		unsupervised, spaces  bool
+		observe, hidden, none bool
+		workspace             string
+		notified, passes      bool
+	}{
+		{name: "without namespaces", workspace: "/w", notified: true, passes: true},
+		{name: "with namespaces", workspace: "/w", spaces: true},
+		{name: "with namespaces, the workspace in it", workspace: "/tmp/w", spaces: true, notified: true, passes: true},
+		{name: "none there", workspace: "/w", none: true},
+		{name: "no supervisor", workspace: "/w", unsupervised: true},
+		{name: "a secret in the workspace", workspace: "/w", hidden: true, notified: true},
+		{name: "observed", workspace: "/w", observe: true, notified: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := fstest.MapFS{"w/x": {}, "w/.env": {}, "own/tmp/x": {}, "tmp/w/x": {}, "proc/sys/x": {}}
+			if c.none {
+				delete(files, "tmp/w/x")
+			}
+			p := &profiles.Profile{Workspace: c.workspace, Paths: []profiles.PathRule{tree(c.workspace)}}
+			if c.hidden {
+				p.Denials = []profiles.Denial{secret}
+			}
+			f := linux.Features{Landlock: 7, Seccomp: true, Notify: !c.unsupervised, Namespaces: c.spaces}
+			plan := linux.Compile(p, f, linux.Facts{FS: files, Own: []string{"/own/tmp"}, Supervise: true, Namespaces: c.spaces, Observe: c.observe,
+				Private: []linux.Substitute{{From: "/tmp", To: "/own/tmp"}}})
+			if notified := plan.Filter&linux.NotifyOpens != 0; notified != c.notified || plan.PassReads != c.passes {
+				t.Errorf("opens notified: %t, those to read passed: %t; want %t, %t", notified, plan.PassReads, c.notified, c.passes)
+			}
+		})
+	}
+}

@@ -466,8 +466,12 @@ func (c *compiler) filter() {
 	switch {
 	case c.supervise:
 		f |= NotifyNames | NotifyMetadata | NotifySockets
-		if c.opens || c.facts.Observe {
+		switch {
+		case c.opens || c.facts.Observe:
 			f |= NotifyOpens
+		case c.standsIn():
+			f |= NotifyOpens
+			c.plan.PassReads = true
 		}
 		if c.f.Landlock < 6 {
 			f |= NotifyKill
@@ -482,6 +486,15 @@ func (c *compiler) filter() {
 		f |= NoUnix
 	}
 	c.plan.Filter = f
+}
+
+// standsIn says that the supervisor puts directories of the run's own in the place
+// of shared ones, as mounts do elsewhere: what was made there is to be read there.
+func (c *compiler) standsIn() bool {
+	return slices.ContainsFunc(c.facts.Private, func(s Substitute) bool {
+		info, ok := c.lstat(s.From)
+		return ok && info.IsDir() && !c.plan.Private(s.From)
+	})
 }
 
 // tellsNetwork says that the supervisor refuses internet sockets, so that it can

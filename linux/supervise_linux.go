@@ -42,6 +42,9 @@ type Supervision struct {
 	// Redirects move what the run may not have to a directory of its own,
 	// where it has no mounts of its own.
 	Redirects []Redirect
+	// PassReads says that opens to read that no Redirect moves are not decided
+	// here: the caller's layers hold them, as they would if nobody was notified.
+	PassReads bool
 	// MountPoints are directories of the run's own that its view has at their
 	// places, beneath Private.
 	MountPoints []string
@@ -123,7 +126,8 @@ type Supervisor struct {
 	kept      kept
 	copies    sockets
 	terminals terminals
-	inet      *inet // nil without Egress
+	moved     atomic.Pointer[string] // see Moved
+	inet      *inet                  // nil without Egress
 	verdicts  sync.Mutex
 	done      chan struct{}
 	closing   sync.Once
@@ -504,3 +508,12 @@ func dropCapabilities(keep uint64) error {
 
 // fdPath is a path by which this process reaches what fd refers to.
 func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// Moved gives the From of the first Redirect in which the run has made something,
+// "" if it has not.
+func (s *Supervisor) Moved() string {
+	if from := s.moved.Load(); from != nil {
+		return *from
+	}
+	return ""
+}

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,14 +28,38 @@ func serveOpen(r *request) {
 	if e == 0 && r.flags&unix.O_CREAT != 0 && r.flags&unix.O_PATH == 0 && strings.HasSuffix(p, "/") {
 		e = unix.EISDIR // no link is followed for it
 	}
+	if e == 0 && r.passes(p) {
+		r.resume()
+		return
+	}
 	if e == 0 {
 		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, followsOpen(r.flags))
 	}
-	if e != 0 {
+	switch {
+	case r.flags&unix.O_PATH != 0:
+		r.openPath(e)
+	case e != 0:
 		r.fail(e)
-		return
+	default:
+		r.open()
 	}
-	r.open()
+}
+
+// passes says whether an open is one that the caller may make itself. A descriptor
+// for O_PATH gives no access, and the kernel injects none; to read, the caller has
+// its layers above it where PassReads says so. Whatever the path is when the kernel
+// reads it again, what asks for a right stands in a register. What a Redirect moves
+// the caller would not find.
+func (r *request) passes(p string) bool {
+	const more = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC
+	if r.flags&unix.O_PATH == 0 && (!r.s.config.PassReads || r.flags&more != unix.O_RDONLY) {
+		return false
+	}
+	if p == "" || len(r.s.config.Redirects) == 0 {
+		return true
+	}
+	_, _, redirected := r.s.redirected(r.spelt(r.dirfd(r.call.dir), p))
+	return !redirected
 }
 
 func followsOpen(flags int) follow {
@@ -51,10 +76,6 @@ func followsOpen(flags int) follow {
 
 func (r *request) open() {
 	o := &r.a
-	if r.flags&unix.O_PATH != 0 {
-		r.openPath()
-		return
-	}
 	// The descriptor is made in this process: it must not become our terminal.
 	how := r.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC) | unix.O_CLOEXEC | unix.O_NOCTTY
 	if r.flags&unix.O_TMPFILE == unix.O_TMPFILE {
@@ -183,19 +204,13 @@ func accessOf(flags int) profiles.Access {
 	return a
 }
 
-// openPath lets the caller open an O_PATH descriptor itself: the kernel injects
-// none. There is nothing to rule on, since such a descriptor gives no access and
-// nothing holds these opens where others are not supervised either; that it is one
-// stands in a register. In place of a redirected name, which the caller would not
-// find, it gets a descriptor open for reading.
-func (r *request) openPath() {
+// openPath serves an open for O_PATH of a name that is redirected. In its place
+// the caller gets a descriptor open for reading. What is not there it looks for
+// itself: perhaps it is on the way to what is granted.
+func (r *request) openPath(e unix.Errno) {
 	o := &r.a
-	redirected := false
-	for _, d := range r.s.config.Redirects {
-		redirected = redirected || isBeneath(d.To, o.place.path) && len(o.place.path) > len(d.To)
-	}
 	switch {
-	case !redirected, o.fd < 0: // absent there: perhaps on the way to what is granted
+	case e != 0, o.fd < 0, slices.ContainsFunc(r.s.config.Redirects, func(d Redirect) bool { return d.To == o.place.path }):
 		r.resume()
 	case (o.slash || r.flags&unix.O_DIRECTORY != 0) && o.kind != directory:
 		r.fail(unix.ENOTDIR)
@@ -221,6 +236,7 @@ func (r *request) openNew(how int) {
 		r.refuse(rule)
 		return
 	}
+	r.s.making(&r.a)
 	r.mode, r.how = r.newMode(0o7777), how
 	r.performQuickly(quickNew, slowNew)
 }
@@ -303,6 +319,14 @@ func (r *request) openTemporary(how int) {
 	})
 }
 
+// making notes that a name is made where a Redirect has it.
+func (s *Supervisor) making(o *object) {
+	if o.moved != "" && s.moved.Load() == nil {
+		from := o.moved
+		s.moved.Store(&from)
+	}
+}
+
 // newMode is the mode of what is made, bits limited to what the call knows.
 func (r *request) newMode(bits uint32) uint32 {
 	return r.s.decider.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
@@ -328,6 +352,7 @@ func (r *request) target(o *object, dir, path int8, f follow, nameless unix.Errn
 func (r *request) fresh(o *object, dirOnly bool) bool {
 	rule := r.s.decider.create(o.place)
 	if rule.ok() && (dirOnly || !o.slash) {
+		r.s.making(o)
 		return true
 	}
 	switch e := o.look(); {

@@ -26,7 +26,8 @@ type object struct {
 	// anonymous says that no path leads to it: a pipe, a socket, a memfd,
 	// reached through a descriptor that the caller has.
 	anonymous bool
-	opened    bool // parent and fd are to be closed
+	moved     string // the From of the Redirect that led here
+	opened    bool   // parent and fd are to be closed
 }
 
 func (o *object) close() {
@@ -342,8 +343,8 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 		return unix.ENOENT
 	}
 	if p[0] == '/' {
-		if to, rest, ok := r.s.redirected(path.Clean(p)); ok {
-			return r.walkIn(o, to, rest+p[len(strings.TrimRight(p, "/")):], f)
+		if by, rest, ok := r.s.redirected(path.Clean(p)); ok {
+			return r.walkIn(o, by, rest+p[len(strings.TrimRight(p, "/")):], f)
 		}
 		cur, e := dup(r.s.root)
 		if e != 0 {
@@ -355,18 +356,43 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 	if e != 0 {
 		return e
 	}
-	if e := r.walk(o, cur, p, f); e != 0 || o.anonymous {
+	e = r.walk(o, cur, p, f)
+	if e == unix.ENOENT && len(r.s.config.Redirects) > 0 {
+		// Below a directory that is only where it is moved to.
+		if by, rest, ok := r.s.redirected(r.spelt(dirfd, p)); ok {
+			return r.walkIn(o, by, rest+p[len(strings.TrimRight(p, "/")):], f)
+		}
+	}
+	if e != 0 || o.anonymous {
 		return e
 	}
-	if to, rest, ok := r.s.redirected(o.place.path); ok {
+	if by, rest, ok := r.s.redirected(o.place.path); ok {
 		slash := o.slash
 		o.close()
 		if slash {
 			rest += "/"
 		}
-		return r.walkIn(o, to, rest, f)
+		return r.walkIn(o, by, rest, f)
 	}
 	return 0
+}
+
+// spelt gives a path from the root as the caller spells it, links and all; "" if
+// there is none.
+func (r *request) spelt(dirfd int, p string) string {
+	if p[0] == '/' {
+		return path.Clean(p)
+	}
+	from, e := r.base(dirfd)
+	if e != 0 {
+		return ""
+	}
+	defer unix.Close(from)
+	dir, e := r.s.directoryOf(from)
+	if e != 0 {
+		return ""
+	}
+	return path.Join(dir, p)
 }
 
 // beside resolves to, of which all but the last name is spelt as in from, with
@@ -395,27 +421,29 @@ func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
 
 // redirected says where a path is served from, if not from where it is: what
 // lies beneath a Redirect, unless the Profile grants something there.
-func (s *Supervisor) redirected(p string) (to, rest string, ok bool) {
+func (s *Supervisor) redirected(p string) (by Redirect, rest string, ok bool) {
 	for _, rd := range s.config.Redirects {
 		if !isBeneath(rd.From, p) || s.decider.ours(p+"/x") || p != rd.From && s.decider.onTheWay(p) {
 			continue
 		}
 		for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Create} {
 			if s.decider.grants.Allows(p, a).Allowed {
-				return "", "", false
+				return Redirect{}, "", false
 			}
 		}
-		return rd.To, p[len(rd.From):], true
+		return rd, p[len(rd.From):], true
 	}
-	return "", "", false
+	return Redirect{}, "", false
 }
 
-func (r *request) walkIn(o *object, to, rest string, f follow) unix.Errno {
+func (r *request) walkIn(o *object, by Redirect, rest string, f follow) unix.Errno {
 	cur, e := dup(r.s.root)
 	if e != 0 {
 		return e
 	}
-	return r.walk(o, cur, to+"/"+strings.TrimLeft(rest, "/"), f)
+	e = r.walk(o, cur, by.To+"/"+strings.TrimLeft(rest, "/"), f)
+	o.moved = by.From
+	return e
 }
 
 func dup(fd int) (int, unix.Errno) {

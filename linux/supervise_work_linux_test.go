@@ -3,6 +3,7 @@ package linux_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,5 +217,50 @@ func TestSupervisedOpens(t *testing.T) {
 			t.Errorf("control %s: %s", try, r.out)
 		}
 		exec.Command("sh", "-c", "rm -rf "+c.ws+"/x "+c.ws+"/y "+c.ws+"/l "+c.ws+"/h "+c.ws+"/h2 "+c.ws+"/c").Run()
+	}
+}
+
+// TestSupervisedStandIns: what the run makes in /tmp it can open there, from any
+// directory; what it may not have there it cannot, nor anywhere else though its
+// opens to read are its own; and O_PATH leads through /tmp to the workspace.
+func TestSupervisedStandIns(t *testing.T) {
+	other, err := os.CreateTemp("/tmp", "sr-other-")
+	must(t, err)
+	t.Cleanup(func() { os.Remove(other.Name()) })
+	other.WriteString("another's\n")
+	other.Close()
+	name := "sr-made-" + strings.TrimPrefix(other.Name(), "/tmp/sr-other-")
+	const walk = `import os, sys
+d = os.open("/", os.O_PATH)
+for part in sys.argv[1].split("/")[1:]: d = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=d)
+print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
+	for _, pass := range []bool{false, true} {
+		c := newCell(t)
+		c.write("f", "in the workspace\n")
+		c.profile.Paths = slices.DeleteFunc(c.profile.Paths, func(r profiles.PathRule) bool { return r.Path == "/etc" })
+		c.features |= linux.NotifyOpens
+		c.config = func(s *linux.Supervision) { s.PassReads = pass }
+		var moved string
+		c.after = func(s *linux.Supervisor) { moved = s.Moved() }
+		r := c.run("bash", "-c", `cat f; echo made > new; cat new; python3 -c '`+walk+`' "$PWD"`)
+		if want := "in the workspace\nmade\nin the workspace\n\n"; r.out != want || moved != "" {
+			t.Errorf("reads passed: %t: in the workspace: %q, want %q; moved %q", pass, r.out, want, moved)
+		}
+		r = c.run("bash", "-c", `n=`+name+`; echo 1 > /tmp/$n; cat /tmp/$n; cd /tmp; echo 2 >> $n; cat $n ./$n ../tmp/$n < $n; mkdir $n.d; echo 3 > $n.d/x; cat $n.d/x; rm -f $n; cat $n 2>/dev/null; ls -A | grep -c sr-made`)
+		if want := strings.Repeat("1\n2\n", 3); r.out != "1\n"+want+"3\n1\n" || moved != "/tmp" {
+			t.Errorf("reads passed: %t: in /tmp: %q%s; moved %q", pass, r.out, c.explain(), moved)
+		}
+		if _, err := os.Lstat("/tmp/" + name); err == nil {
+			t.Errorf("made outside: %s", name)
+		}
+		for path, text := range map[string]string{other.Name(): "another's", "/etc/passwd": "root:"} {
+			try := []string{"bash", "-c", `cat "$0"; cat < "$0"; cd "$(dirname "$0")"; cat "$(basename "$0")"`, path}
+			if r := c.run(try...); strings.Contains(r.out, text) {
+				t.Errorf("reads passed: %t: read %s: %s", pass, path, r.out)
+			}
+			if r := c.bare(try...); strings.Count(r.out, text) < 3 {
+				t.Errorf("control: %s: %s", path, r.out)
+			}
+		}
 	}
 }

@@ -124,7 +124,11 @@ type Result struct {
 	Killed       int
 	User, System time.Duration
 	MaxResident  int64 // bytes
-	Receipt      profiles.Receipt
+	// Moved is a shared directory such as /tmp in which the run made something and
+	// for which, without mounts of its own, a directory of its own stood in: it
+	// can open that there again, and not see it. "" if there is none.
+	Moved   string
+	Receipt profiles.Receipt
 	// Compiled is for later runs, if this one had to compile; nil otherwise.
 	Compiled *Compiled
 }

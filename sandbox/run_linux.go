@@ -167,7 +167,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if tap.burst.Load() {
 		limit = "output"
 	}
-	return Result{
+	result := Result{
 		Compiled:    compiled,
 		Limit:       limit,
 		Status:      state.Status,
@@ -177,7 +177,11 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		System:      state.System,
 		MaxResident: state.MaxResident,
 		Receipt:     plan.Receipt,
-	}, nil
+	}
+	if supervisor != nil {
+		result.Moved = supervisor.Moved()
+	}
+	return result, nil
 }
 
 // Compiled is a plan, and what it is for besides a profile and files. The run's
@@ -261,7 +265,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts
 	}
 	config.Profile = plan.WithLinked(spec.Profile)
 	config.Own = facts.Own
-	config.Denied = plan.Denied
+	config.Denied, config.PassReads = plan.Denied, plan.PassReads
 	config.Capabilities = plan.KeepCapabilities
 	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
 	config.Egress = leads

@@ -8,7 +8,8 @@
 //
 //	go test -exec 'emulate docker,user' ./...
 //
-// A test binary that the new user cannot read is copied first.
+// A test binary that the new user cannot read is copied first, below EMULATE_TMP
+// if that is set; what is made there stays.
 package main
 
 import (
@@ -69,7 +70,7 @@ func run(args []string) error {
 			return err
 		}
 		// A home, since the real one is another user's.
-		home, err := os.MkdirTemp("", "emulate-home-")
+		home, err := os.MkdirTemp(os.Getenv("EMULATE_TMP"), "emulate-home-")
 		if err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func hideCgroups() error {
 
 // readable copies a program to where every user can run it.
 func readable(path string) (string, error) {
-	dir, err := os.MkdirTemp("", "emulate-")
+	dir, err := os.MkdirTemp(os.Getenv("EMULATE_TMP"), "emulate-")
 	if err != nil {
 		return "", err
 	}

@@ -41,10 +41,10 @@ cat("/proc/%d/syscall" % VICTIM); got("its system call")
 #: comparing descriptors needs=nofilter
 call("kcmp", os.getpid(), VICTIM, 0, 0, 0); got("a comparison")
 #: priority
-os.setpriority(os.PRIO_PROCESS, VICTIM, 5)
+os.setpriority(os.PRIO_PROCESS, VICTIM, 19)
 #: priority of its group
-os.setpriority(os.PRIO_PGRP, VICTIM, 5)
-#: affinity
+os.setpriority(os.PRIO_PGRP, VICTIM, 19)
+#: affinity needs=processors
 os.sched_setaffinity(VICTIM, {min(os.sched_getaffinity(0))})
 #: scheduler
 os.sched_setscheduler(VICTIM, os.SCHED_IDLE, os.sched_param(0))

@@ -40,7 +40,9 @@ mkdir d; seq 100 > d/f; cp -a d e; mv e/f g; cmp d/f g && echo same; cp --reflin
 #: sed in place
 printf 'a\nb\n' > f; sed -i s/a/c/ f; cat f
 #: temporary files
-t=$(mktemp); echo x > "$t"; cat "$t"; d=$(mktemp -d); touch "$d/f"; ls "$d"; rm -r "$t" "$d"; echo y > /tmp/job-$$; cat /tmp/job-$$; rm /tmp/job-$$
+t=$(mktemp); echo x > "$t"; cat "$t"; d=$(mktemp -d); touch "$d/f"; ls "$d"; rm -r "$t" "$d"; echo y > /tmp/job-$$; cat /tmp/job-$$; rm /tmp/job-$$; (cd /tmp; echo z >> rel-$$; cat rel-$$ /tmp/rel-$$; rm -f rel-$$)
+#: temporary files, and no secret anywhere plain
+t=$(mktemp); echo x > "$t"; cat "$t"; d=$(mktemp -d); touch "$d/f"; ls "$d"; rm -r "$t" "$d"; echo y > /tmp/job-$$; cat /tmp/job-$$; rm /tmp/job-$$; (cd /tmp; echo z >> rel-$$; cat rel-$$ /tmp/rel-$$; rm -f rel-$$)
 #: a big pipe
 head -c 50000000 /dev/zero | cat | wc -c | tr -d ' '; yes | head -c 1000000 | md5sum
 #: devices

@@ -216,6 +216,11 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 	if k == directory {
 		for i := range d.profile.Denials {
 			den := &d.profile.Denials[i]
+			// One that leaves the tree in which a denial finds names brings along
+			// what it found there, which then has none to guard it.
+			if den.Match != "" && carvable(den) && isBeneath(den.Path, from.path) && !isBeneath(den.Path, to.path) {
+				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
+			}
 			if den.Access&(profiles.Write|profiles.Create) == 0 {
 				continue
 			}

@@ -1,0 +1,52 @@
+package linux_test
+
+import (
+	"os"
+	"testing"
+
+	"skillrun/linux"
+	"skillrun/profiles"
+)
+
+// movedDirectories moves a directory with a denied file in it to another granted
+// tree, by itself and inside one of the run's own, and takes the file away there.
+const movedDirectories = `
+import errno, os, sys
+def tries(f, *a):
+    try: f(*a); return "done"
+    except OSError as e: return errno.errorcode[e.errno]
+there = sys.argv[1] + "/"
+print("within", tries(os.rename, "sub", "sub2"))
+print("away", tries(os.rename, "sub2", there + "sub"))
+os.mkdir("own")
+print("into", tries(os.rename, "sub2" if os.path.exists("sub2") else there + "sub", "own/sub"))
+print("away", tries(os.rename, "own", there + "own"))
+print("file", tries(os.unlink, there + "own/sub/.env"))
+os.mkdir("plain"); open("plain/f", "w").close(); open("g", "w").close()
+print("file away", tries(os.rename, "g", there + "g"))
+`
+
+// A denied file that a pattern finds in one tree does not get out of it in a
+// directory that moves.
+func TestSupervisedMoved(t *testing.T) {
+	both(t, func(t *testing.T, c *cell) {
+		c.features |= linux.NotifyOpens
+		rights := workspaceRights | profiles.Delete
+		c.profile.Paths[0].Access, c.profile.Paths[1].Access = rights, rights
+		c.profile.Denials = append(c.profile.Denials, profiles.Denial{Path: c.ws, Match: ".env", Access: profiles.AllAccess})
+		c.write("sub/.env", "secret")
+		r := c.run("python3", "-c", movedDirectories, c.outside)
+		if want := "within done\naway EXDEV\ninto done\naway EXDEV\nfile ENOENT\nfile away done\n"; r.out != want {
+			t.Errorf("exit %d:\n%s%s", r.code, r.out, c.explain())
+		}
+		if b, err := os.ReadFile(c.ws + "/own/sub/.env"); string(b) != "secret" {
+			t.Errorf("the denied file: %v %s", err, b)
+		}
+		control := newCell(t)
+		control.write("sub/.env", "secret")
+		r = control.bare("python3", "-c", movedDirectories, control.outside)
+		if want := "within done\naway done\ninto done\naway done\nfile done\nfile away done\n"; r.out != want {
+			t.Fatalf("control: exit %d:\n%s", r.code, r.out)
+		}
+	})
+}

@@ -204,21 +204,11 @@ func lockDirectory(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// remove takes everything away. The run is over, so nobody races; RemoveAll
-// follows no links. Directories without write permission are given it first.
+// remove takes everything away.
 func (o *own) remove() error {
 	var err error
 	if !o.left {
-		err = os.RemoveAll(o.dir)
-	}
-	if err != nil {
-		filepath.WalkDir(o.dir, func(p string, d os.DirEntry, err error) error {
-			if d != nil && d.IsDir() {
-				os.Chmod(p, 0o700)
-			}
-			return nil
-		})
-		err = os.RemoveAll(o.dir)
+		err = removeTree(o.dir)
 	}
 	for _, f := range [...]*os.File{o.seen, o.lock} {
 		if f != nil {

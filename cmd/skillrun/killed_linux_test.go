@@ -214,3 +214,26 @@ func onlyChild(pid int) int {
 	}
 	return 0
 }
+
+// TestDeepLeft has a run leave directories beneath each other, more than the
+// launcher may have open files: the next launches would all try to remove them.
+func TestDeepLeft(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	const script = `
+import os
+os.chdir(os.environ["TMPDIR"])
+for i in range(600): os.mkdir("d"); os.chdir("d")
+print(os.path.dirname(os.environ["HOME"]))`
+	cmd := exec.Command("sh", "-c", `ulimit -n 256; exec "$@"`, "sh", program(t), "--", "python3", "-c", script)
+	cmd.Dir, cmd.Env = a.work, a.env
+	out, err := cmd.Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || !filepath.IsAbs(dir) {
+		t.Fatalf("%v: %q", err, dir)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s is left: %v", dir, err)
+		exec.Command("rm", "-rf", dir).Run()
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -124,25 +125,29 @@ func ownParents(root string) string {
 	return filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
 }
 
-// closed is an error where the run could write in the directory of all of this
-// user's runs: it could then put links in the place of the directories that the
-// next launcher is about to make and to grant, and read what other runs keep.
-func closed(p *profiles.Profile) error {
+// guarded gives the profile of a run that could write in the directory of all of
+// this user's runs, since all of /tmp was granted, with a denial of all there but
+// its own: it could put links in the place of the directories that the next
+// launcher is about to make and to grant.
+func (o *own) guarded(p *profiles.Profile) *profiles.Profile {
+	const change = profiles.Write | profiles.Create | profiles.Delete
 	for _, root := range tempRoots {
 		real, err := filepath.EvalSymlinks(root)
 		if err != nil {
 			continue
 		}
 		dir := ownParents(real)
-		for _, path := range [...]string{dir, filepath.Join(dir, "run")} {
-			for _, a := range [...]profiles.Access{profiles.Write, profiles.Create, profiles.Delete} {
-				if p.Allows(path, a).Allowed {
-					return fmt.Errorf("the run may not write all of %s, where %s holds what runs have for themselves: name a directory in it", real, dir)
-				}
-			}
+		any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
+		if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
+			continue
 		}
+		q := *p
+		q.Denials = append(slices.Clone(p.Denials), profiles.Denial{Path: dir, Access: change, Class: profiles.Control,
+			Except: []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")},
+			Origin: profiles.Origin{Source: "built-in:runs", Reason: "what runs have for themselves"}})
+		p = &q
 	}
-	return nil
+	return p
 }
 
 // ownParent makes or checks the directory of all runs of this user. In a

@@ -44,9 +44,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		defer room.Remove()
 	}
 	own, err := room.wait()
-	if err == nil {
-		err = closed(spec.Profile)
-	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,7 +140,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Wait()
 		return Result{}, err
 	}
-	supervisor, err := supervise(spec, plan, p, facts, door, leads)
+	supervisor, err := supervise(spec, plan, p, own, facts, door, leads)
 	if err != nil {
 		p.Abort()
 		return Result{}, err
@@ -205,7 +202,7 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 	standing.FS = nil
 	c := spec.Compiled
 	if c == nil || c.Features != f || !reflect.DeepEqual(c.Facts, standing) {
-		fresh = &Compiled{*linux.Compile(spec.Profile, f, of(stands)), f, standing}
+		fresh = &Compiled{*linux.Compile(stands.guarded(spec.Profile), f, of(stands)), f, standing}
 		c = fresh
 	}
 	return c.Plan.Move(stands.dir, o.dir), of(o), fresh
@@ -219,10 +216,11 @@ const standIn = "RUN"
 // for theirs.
 func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
-	facts := factsFor(&own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)}, p, f, files)
+	stands := &own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)}
+	facts := factsFor(stands, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
-	return linux.Compile(p, f, facts)
+	return linux.Compile(stands.guarded(p), f, facts)
 }
 
 func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.Facts {
@@ -258,12 +256,12 @@ func (o *own) lockSeen(plan *linux.Plan) (err error) {
 }
 
 // supervise serves the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
 	config, ok := p.Supervision()
 	if !ok {
 		return nil, nil
 	}
-	config.Profile = plan.WithLinked(spec.Profile)
+	config.Profile = plan.WithLinked(own.guarded(spec.Profile))
 	config.Own = facts.Own
 	config.Denied, config.PassReads = plan.Denied, plan.PassReads
 	config.Capabilities = plan.KeepCapabilities

@@ -43,9 +43,6 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		defer room.Remove()
 	}
 	own, err := room.wait()
-	if err == nil {
-		err = closed(spec.Profile)
-	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -102,7 +99,7 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 
 // compile makes the policy of a run, with the tag of its denials.
 func (s *seatbelt) compile(spec *Spec, own *own, proxy *proxy) (*darwin.Policy, string, error) {
-	p := spec.Profile
+	p := own.guarded(spec.Profile)
 	facts := &darwin.Facts{
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),

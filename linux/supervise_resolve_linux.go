@@ -352,11 +352,10 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 		}
 		return r.walk(o, cur, p, f)
 	}
-	cur, p, e := r.start(dirfd, p)
-	if e != 0 {
-		return e
+	cur, rest, e := r.start(dirfd, p)
+	if e == 0 {
+		e = r.walk(o, cur, rest, f)
 	}
-	e = r.walk(o, cur, p, f)
 	if e == unix.ENOENT && len(r.s.config.Redirects) > 0 {
 		// Below a directory that is only where it is moved to.
 		if by, rest, ok := r.s.redirected(r.spelt(dirfd, p)); ok {

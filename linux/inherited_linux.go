@@ -13,12 +13,20 @@ import (
 //
 // Datagram and raw sockets are an error, since they send to whatever address a
 // message names, which no filter sees; so is a stream that is not connected,
-// since listen(2) would bind it.
+// since listen(2) would bind it. So is a directory: what lies beneath it is reached
+// through it in the view that it was opened in, where nothing is masked.
 func inheritedSockets(stdio [3]int) (map[uint64]bool, error) {
 	sockets := map[uint64]bool{}
 	for i, fd := range stdio {
 		var st unix.Stat_t
-		if fd < 0 || unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		if fd < 0 || unix.Fstat(fd, &st) != nil {
+			continue
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFDIR:
+			return nil, fmt.Errorf("%s is a directory, in which nothing could be hidden: name it to the command", stdioNames[i])
+		case unix.S_IFSOCK:
+		default:
 			continue
 		}
 		domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)

@@ -171,14 +171,16 @@ func (l *lowering) preset(p *profiles.Profile) {
 	}
 	for _, v := range preset.ProtectedFiles {
 		if file, err := l.host.Resolve(l.host.Env[v]); err == nil {
-			p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.AllAccess, Class: profiles.Control, Origin: origin})
+			p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.AllAccess, Class: profiles.Control,
+				Origin: profiles.Origin{Source: origin.Source, Reason: v + ", which later steps obey"}})
 		}
 	}
 	for _, v := range preset.HiddenVariables {
 		p.Env.Deny = append(p.Env.Deny, profiles.EnvRule{Name: v, Origin: origin})
 	}
 	if preset.HideCheckoutCredentials && l.place.Workspace != "" {
-		d := profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, UnlessMade: true, Class: profiles.Sensitive, Origin: origin}
+		d := profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, UnlessMade: true, Class: profiles.Sensitive,
+			Origin: profiles.Origin{Source: origin.Source, Reason: "something in it may be a credential: check out with persist-credentials: false"}}
 		// Without it no git command works, so it is closed for a reason only.
 		if file := path.Join(l.place.Workspace, ".git/config"); l.withoutCredentials(file) {
 			d.Except = []string{file}

@@ -32,7 +32,7 @@ func (r Reason) Text() string {
 	case WrongPort:
 		return "granted on other ports or by another protocol only"
 	case NotPublic:
-		return "granted by name, and its address is not a public one"
+		return "granted by name only, and its address is not a public one: it would have to be granted, too"
 	case Mismatch:
 		return "another name was asked for than the address was given out for"
 	case HiddenName:
@@ -60,7 +60,7 @@ func (r Reason) Text() string {
 // Grantable says whether a grant of the host at the port would lift a refusal.
 func (r Reason) Grantable() bool {
 	switch r {
-	case UnknownName, UnknownAddr, WrongPort, NotPublic, ReadOnly:
+	case UnknownName, UnknownAddr, WrongPort, ReadOnly:
 		return true
 	}
 	return false

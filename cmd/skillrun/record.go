@@ -331,7 +331,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		hint("if it failed for want of a right, --denials shows what was refused")
 	}
 	if code != 0 && res.Moved != "" {
-		hint("no %s of its own here: what the command made there it can open, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)
+		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)
 	}
 	_, err := r.log.Append(end)
 	r.write(rep)

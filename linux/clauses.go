@@ -11,7 +11,7 @@ import (
 // strongly. It is written from what the plan contains, so that it cannot
 // promise what was not compiled.
 func (c *compiler) receipt() {
-	f, ns, sup := c.f, c.plan.Namespaces != 0, c.supervise
+	f, ns, sup, nested := c.f, c.plan.Namespaces != 0, c.supervise, c.plan.Nested
 	add := func(name string, s profiles.Strength, mechanism, note string) {
 		if s == profiles.None {
 			mechanism = ""
@@ -34,7 +34,14 @@ func (c *compiler) receipt() {
 	// one reason alone: there is one.
 	const elsewhere = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
 	const besideNote = "a granted name is not there yet: the supervisor holds it apart from those beside it"
-	land, served := f.Landlock > 0, f.Seccomp && !f.Notify
+	land, served := f.Landlock > 0, f.Seccomp && !f.Notify && !nested
+	// A supervisor that is not the run's own makes calls for it as well, and only
+	// its word binds these by the run's Landlock rules.
+	supervisor, decides, highest := "supervisor", "the supervisor", profiles.Kernel
+	if nested {
+		supervisor, highest = "the outer run's supervisor", profiles.Supervised
+		decides = supervisor
+	}
 
 	switch {
 	case !land:
@@ -42,7 +49,9 @@ func (c *compiler) receipt() {
 	case served:
 		add(profiles.ClauseRead, profiles.None, "", elsewhere)
 	case c.beside&profiles.Read != 0:
-		add(profiles.ClauseRead, profiles.Supervised, "landlock, supervisor", besideNote)
+		add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, besideNote)
+	case nested:
+		add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, "")
 	default:
 		add(profiles.ClauseRead, profiles.Kernel, "landlock", "")
 	}
@@ -52,9 +61,9 @@ func (c *compiler) receipt() {
 	case served:
 		add(profiles.ClauseWrite, profiles.None, "", elsewhere)
 	case c.beside != 0:
-		add(profiles.ClauseWrite, profiles.Supervised, "landlock, supervisor", besideNote)
+		add(profiles.ClauseWrite, profiles.Supervised, "landlock, "+supervisor, besideNote)
 	case sup:
-		add(profiles.ClauseWrite, profiles.Kernel, "landlock, supervisor", "")
+		add(profiles.ClauseWrite, highest, "landlock, "+supervisor, "")
 	case f.Landlock < 3:
 		add(profiles.ClauseWrite, profiles.Kernel, "landlock, seccomp", "truncate by path is refused everywhere (Landlock ABI below 3)")
 	default:
@@ -65,8 +74,12 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseDeny, profiles.None, "", noLandlock)
 	case served:
 		add(profiles.ClauseDeny, profiles.None, "", elsewhere)
+	case c.opens && !c.readsAsked():
+		add(profiles.ClauseDeny, profiles.None, "", "denied files lie where files can be made, and the outer run's supervisor is not asked about reading there")
 	case c.opens:
-		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by the supervisor", "")
+		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by "+decides, "")
+	case nested:
+		add(profiles.ClauseDeny, profiles.Supervised, "landlock, carved; "+supervisor, "")
 	case c.masked():
 		add(profiles.ClauseDeny, profiles.Kernel, "mount masks; landlock, carved", "")
 	default:
@@ -79,13 +92,13 @@ func (c *compiler) receipt() {
 	case !control:
 		add(profiles.ClauseControl, profiles.Kernel, "nothing writable holds control files", "")
 	case sup && land:
-		add(profiles.ClauseControl, profiles.Supervised, "supervisor, second Landlock layer", "")
+		add(profiles.ClauseControl, profiles.Supervised, supervisor+", second Landlock layer", "")
 	default:
 		add(profiles.ClauseControl, profiles.None, "", "control files in the workspace can be changed: Landlock knows no deny, and no supervisor can listen here")
 	}
 	switch {
 	case sup:
-		add(profiles.ClauseMetadata, profiles.Supervised, "supervisor", "")
+		add(profiles.ClauseMetadata, profiles.Supervised, supervisor, "")
 	default:
 		add(profiles.ClauseMetadata, profiles.None, "", "modes, owners and times of the user's files can be changed: Landlock does not see it, and no supervisor can listen here")
 	}
@@ -122,7 +135,7 @@ func (c *compiler) receipt() {
 		}
 	}
 	switch {
-	case sup:
+	case c.listens:
 		add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
 	case len(c.p.Sockets) > 0:
 		add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
@@ -137,7 +150,7 @@ func (c *compiler) receipt() {
 		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
 	case f.Landlock >= 6:
 		add(profiles.ClauseProcesses, profiles.Kernel, "landlock scopes", "")
-	case sup && land:
+	case c.listens && land:
 		add(profiles.ClauseProcesses, profiles.Supervised, "landlock (ptrace), supervisor (signals)", "")
 	default:
 		add(profiles.ClauseProcesses, profiles.None, "", "signals to the user's other processes are not refused (Landlock ABI below 6, no supervisor)")
@@ -164,11 +177,11 @@ func (c *compiler) receipt() {
 	// What follows runs without, and says so.
 	switch {
 	case !c.writesNames():
-		add(profiles.ClauseKeep, profiles.Kernel, "landlock", "")
+		add(profiles.ClauseKeep, highest, "landlock", "")
 	case !c.keeps():
 		add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
 	case sup:
-		add(profiles.ClauseKeep, profiles.Supervised, "supervisor", "")
+		add(profiles.ClauseKeep, profiles.Supervised, supervisor, "")
 	default:
 		add(profiles.ClauseKeep, profiles.None, "", "files in writable trees can be deleted")
 	}
@@ -185,8 +198,8 @@ func (c *compiler) receipt() {
 	switch {
 	case !c.hidesPatterns():
 		add(profiles.ClauseLater, profiles.Kernel, "landlock", "")
-	case c.opens:
-		add(profiles.ClauseLater, profiles.Supervised, "supervisor", "")
+	case c.opens && c.readsAsked():
+		add(profiles.ClauseLater, profiles.Supervised, supervisor, "")
 	default:
 		add(profiles.ClauseLater, profiles.None, "", "a secret that somebody else puts into a readable directory during the run can be read")
 	}

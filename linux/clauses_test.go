@@ -138,3 +138,53 @@ func TestStandIns(t *testing.T) {
 		})
 	}
 }
+
+// TestNestedClauses: a run for which the outer one's supervisor answers says so,
+// and what that one is not asked about is a gap; so is all of it where nobody
+// answers.
+func TestNestedClauses(t *testing.T) {
+	p := &profiles.Profile{Workspace: "/w", Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create}},
+		Denials: []profiles.Denial{
+			{Path: "/w", Match: ".env", Access: profiles.AllAccess, Class: profiles.Sensitive},
+			{Path: "/w", Match: ".envrc", Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control},
+		}}
+	const names = linux.NotifyNames | linux.NotifyMetadata
+	clauses := []string{profiles.ClauseRead, profiles.ClauseWrite, profiles.ClauseDeny, profiles.ClauseControl, profiles.ClauseMetadata}
+	secret := fstest.MapFS{"w/x": {}, "w/.env": {Data: []byte("SECRET"), Mode: 0o600}, "own/x": {}}
+	for _, c := range []struct {
+		name  string
+		files fstest.MapFS
+		outer linux.FilterFeatures
+		gaps  []string
+	}{
+		{"nobody answers", secret, 0, clauses},
+		{"only names are asked about", secret, linux.NotifyNames, clauses},
+		{"reads are not asked about", secret, names, []string{profiles.ClauseDeny}},
+		{"reads are asked about", secret, names | linux.NotifyOpens, nil},
+		{"nothing to be read", fstest.MapFS{"w/x": {}, "own/x": {}}, names, nil},
+		{"masked by the outer run", fstest.MapFS{"w/x": {}, "w/.env": {}, "own/x": {}}, names, nil},
+	} {
+		f := linux.Features{Landlock: 7, Seccomp: true, Outer: c.outer}
+		plan := linux.Compile(p, f, linux.Facts{FS: c.files, Own: []string{"/own"}, Supervise: true})
+		if plan.Nested != (c.outer&names == names) || plan.Filter&linux.NotifyFeatures != 0 {
+			t.Errorf("%s: nested %t, filter %b", c.name, plan.Nested, plan.Filter)
+		}
+		var gaps []string
+		for _, line := range plan.Receipt {
+			if !slices.Contains(clauses, line.Name) {
+				continue
+			}
+			if line.Strength == profiles.None {
+				gaps = append(gaps, line.Name)
+			} else if line.Strength != profiles.Supervised {
+				t.Errorf("%s: %s is %s", c.name, line.Name, line.Strength)
+			}
+		}
+		if !slices.Equal(gaps, c.gaps) {
+			t.Errorf("%s: gaps %v, want %v", c.name, gaps, c.gaps)
+		}
+		if plan.Nested && len(plan.Layers) != 2 {
+			t.Errorf("%s: %d layers", c.name, len(plan.Layers))
+		}
+	}
+}

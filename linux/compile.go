@@ -113,23 +113,26 @@ func rights(a profiles.Access, dir bool) uint64 {
 // gaps first.
 func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c := compiler{p: p, f: f, facts: facts, granted: map[string]uint64{}, inner: map[string]uint64{}}
-	c.supervise = facts.Supervise && f.Notify && f.Seccomp
-	c.plan = &Plan{}
+	c.listens = facts.Supervise && f.Notify && f.Seccomp
+	const needed = NotifyNames | NotifyMetadata
+	c.plan = &Plan{Nested: facts.Supervise && f.Seccomp && f.Landlock > 0 && !f.Notify && f.Outer&needed == needed}
+	c.supervise = c.listens || c.plan.Nested
 	if facts.Namespaces && f.Namespaces {
 		c.plan.Namespaces = c.namespaces()
 	}
 	if c.plan.Namespaces != 0 {
 		// What others are to reach cannot stand in a namespace of the run's own.
-		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 && !(c.supervise && len(p.Network.Listen) > 0) {
+		if f.NetNamespace && p.Network.Mode == profiles.NetHosts && len(facts.Gate) > 0 && !(c.listens && len(p.Network.Listen) > 0) {
 			c.plan.Namespaces |= NSNet
 			c.plan.Sockets = facts.Gate
 		}
 	}
-	c.leads = c.supervise && c.plan.Namespaces&NSNet == 0 &&
+	c.leads = c.listens && c.plan.Namespaces&NSNet == 0 &&
 		(p.Network.Mode == profiles.NetHosts || p.Network.Mode == profiles.NetNone && len(p.Network.Listen) > 0)
 	c.findPoints()
 	c.findLinks()
 	c.mask()
+	c.leaveMasks()
 	c.landlock()
 	c.mounts()
 	c.filter()
@@ -152,7 +155,8 @@ type compiler struct {
 	f         Features
 	facts     Facts
 	plan      *Plan
-	supervise bool
+	supervise bool // names and metadata go through a supervisor
+	listens   bool // one of the run's own
 	// leads says that the run's internet sockets are the supervisor's, which
 	// leads them to the gate.
 	leads  bool
@@ -332,6 +336,10 @@ func (c *compiler) landlock() {
 	c.plan.Layers = []Ruleset{first, second}
 }
 
+// readsAsked says whether a supervisor can be asked about opens for reading: the
+// outer run's, of a run inside, may not be.
+func (c *compiler) readsAsked() bool { return !c.plan.Nested || c.f.Outer&NotifyOpens != 0 }
+
 // grantName lets the run make what a rule grants and what is not there yet.
 // Landlock has rules for files and none for names: the supervisor's performers
 // get the directory, and the command, whose second layer grants no making and no
@@ -352,6 +360,9 @@ func (c *compiler) grantName(r *profiles.PathRule) {
 			}
 			a &^= o.Access & profiles.Read
 		}
+	}
+	if !c.readsAsked() {
+		a &^= profiles.Read // it can make and write it, and not read it again
 	}
 	c.opens = c.opens || a&profiles.Read != 0
 	c.beside |= a
@@ -464,7 +475,7 @@ func (c *compiler) filter() {
 		f |= NoFork
 	}
 	switch {
-	case c.supervise:
+	case c.listens:
 		f |= NotifyNames | NotifyMetadata | NotifySockets
 		switch {
 		case c.opens || c.facts.Observe:
@@ -499,7 +510,7 @@ func (c *compiler) standsIn() bool {
 
 // tellsNetwork says that the supervisor refuses internet sockets, so that it can
 // tell of them, rather than the filter, which is silent.
-func (c *compiler) tellsNetwork() bool { return c.supervise && c.facts.Observe }
+func (c *compiler) tellsNetwork() bool { return c.listens && c.facts.Observe }
 
 // namespaces are all but the network's. In a user namespace the one capability
 // that root needs for another owner's files would be worth nothing, since their

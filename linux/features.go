@@ -12,6 +12,9 @@ type Features struct {
 	// Notify says that a filter can have a listener (5.0; one in each chain
 	// of filters, so false inside another supervisor).
 	Notify bool `json:"notify"`
+	// Outer is what the supervisor of a run around this process is notified of,
+	// if it takes on the runs inside; 0 if there is none.
+	Outer FilterFeatures `json:"outer,omitempty"`
 	// Namespaces says that the run can have its own, with mounts in them.
 	Namespaces bool `json:"namespaces"`
 	// NetNamespace says that it can have its own network as well.

@@ -83,6 +83,7 @@ const (
 	stageSelfSocket
 	stageSelfSignal
 	stageSelfFilters
+	stageNested
 	stageExec
 )
 
@@ -107,6 +108,7 @@ var stageNames = [...]string{
 	stageSelfSocket:  "prove that sockets are refused",
 	stageSelfSignal:  "prove that the launcher is out of reach",
 	stageSelfFilters: "prove that the filters are there",
+	stageNested:      "come under the outer run's supervisor",
 	stageExec:        "execute",
 }
 

@@ -31,6 +31,9 @@ type Command struct {
 	// Jobs says that a shell with job control watches this process, which is
 	// then stopped when the command is.
 	Jobs bool
+	// Nested has the command belong to a run that the supervisor around this
+	// process answers for; nil is none.
+	Nested *Nested
 }
 
 // A StartError says which step of confining or starting a command failed.

@@ -14,6 +14,9 @@ type Plan struct {
 	Layers []Ruleset `json:"layers"`
 	// Filter names the seccomp programs.
 	Filter FilterFeatures `json:"filter"`
+	// Nested says that the supervisor of the run around this one rules on what
+	// Landlock cannot tell; see [RegisterNested].
+	Nested bool `json:"nested,omitempty"`
 	// Namespaces are created around the run; empty means none.
 	Namespaces Namespaces `json:"namespaces,omitempty"`
 	// Sockets are made in the run's network namespace before it starts, for

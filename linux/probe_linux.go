@@ -26,7 +26,8 @@ func Probe() Features {
 	f.Notify = f.Seccomp && actionAvailable(unix.SECCOMP_RET_USER_NOTIF)
 	if mode, _ := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); mode != 0 && f.Notify {
 		// Somebody's filter is already here. There is one listener to a chain.
-		f.Notify = tryListener()
+		f.Outer = askOuter()
+		f.Notify = f.Outer == 0 && tryListener()
 	}
 	f.CloseRange = unix.CloseRange(1<<31, 1<<31, 0) == nil
 	if fd, err := unix.PidfdOpen(os.Getpid(), 0); err == nil {
@@ -35,7 +36,7 @@ func Probe() Features {
 	}
 	f.Children = unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 	f.Capabilities = capabilities()
-	f.Namespaces = unix.Access("/proc/self/ns/user", unix.F_OK) == nil
+	f.Namespaces = f.Outer == 0 && unix.Access("/proc/self/ns/user", unix.F_OK) == nil
 	f.NetNamespace = f.Namespaces
 	return f
 }

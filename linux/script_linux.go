@@ -78,7 +78,12 @@ func (b *scripter) setupScript() []step {
 		s = append(s, stepFor(stageMount, syscall.SYS_OPENAT, atFDCWD, b.str("/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC).with(publishRoot))
 	}
 	// Not before the id maps: an undumpable process may not write its own.
-	s = append(s, stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0))
+	// Inside another run not at all: its supervisor, which may be asked about
+	// opens, reads their paths in this process's memory. Landlock, without which
+	// it would not serve this run, keeps the command from that.
+	if !b.plan.Nested {
+		s = append(s, stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0))
+	}
 	if b.plan.Namespaces&NSPID == 0 {
 		s = append(s, stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1))
 	}
@@ -120,6 +125,8 @@ func (b *scripter) enterScript() ([]step, error) {
 	s = append(s, b.dropCapabilities()...)
 	s = append(s, stepFor(stagePrivilege, syscall.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1))
 	s = append(s, b.openStatus()...)
+	// From here on what is notified is ruled on for the run inside.
+	s = append(s, b.cmd.Nested.steps(b)...)
 	for _, fd := range b.layers {
 		s = append(s, stepFor(stageLandlock, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd)))
 	}

@@ -25,6 +25,7 @@ type ruling struct {
 	access  profiles.Access
 	verdict profiles.Verdict
 	why     string // where no rule of the profile says it
+	inner   bool   // of a run inside this one
 }
 
 func (r ruling) ok() bool { return r.errno == 0 }

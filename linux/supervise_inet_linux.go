@@ -567,6 +567,10 @@ func serveListen(r *request) {
 		return
 	}
 	n := r.s.inet
+	if !r.mayAddress(unix.AF_INET) {
+		r.fail(unix.EACCES)
+		return
+	}
 	if k.end != nil {
 		r.fail(unix.EOPNOTSUPP)
 		return

@@ -35,7 +35,9 @@ type Supervision struct {
 	// Guardian is the process to which orphans of the run go; 0 if none. Only
 	// signals ask for it.
 	Guardian int
-	Profile  *profiles.Profile
+	// Filter is what the run's filter notifies.
+	Filter  FilterFeatures
+	Profile *profiles.Profile
 	// Own are directories that are the run's alone, as it sees them: its
 	// private HOME, TMPDIR, and a private /tmp where it has one.
 	Own []string
@@ -101,6 +103,7 @@ type Refusal struct {
 	Verdict profiles.Verdict
 	Why     string // what no rule of the Profile says
 	Errno   unix.Errno
+	Inner   bool // the profile of a run inside this one refused
 }
 
 // Supervisor serves one run's notified calls until the run has ended.
@@ -117,12 +120,15 @@ type Supervisor struct {
 	config    Supervision
 	table     map[uintptr]*call
 	decider   *decider
+	deciders  deciders // it alone
 	denied    map[fileID]bool
 	tasks     tasks
 	recent    recent
 	view      map[uint64]bool // mounts of the run's view, those of Private among them
 	ownCwd    bool            // the resolving thread has a working directory of its own
 	perform   *performers
+	slow      atomic.Int32 // threads of all performers, but the quick ones
+	nested    nested
 	kept      kept
 	copies    sockets
 	terminals terminals
@@ -143,6 +149,7 @@ type Supervisor struct {
 // threads act on these, restricted as the command is by the first layer.
 func Supervise(c Supervision) (*Supervisor, error) {
 	s := &Supervisor{listener: c.Listener, config: c, done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Umask)}
+	s.deciders = deciders{s.decider}
 	s.table = make(map[uintptr]*call)
 	list := calls()
 	for i := range list {
@@ -182,7 +189,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)
 	}
 	if err == nil {
-		s.perform, err = newPerformers(s)
+		s.perform, err = newPerformers(s, c.Ruleset)
 	}
 	if err != nil {
 		s.release()
@@ -199,7 +206,7 @@ func Supervise(c Supervision) (*Supervisor, error) {
 		return nil, err
 	}
 	go func() {
-		for count := make([]byte, 8); ; s.perform.collect() {
+		for count := make([]byte, 8); ; s.collect() {
 			if _, err := s.bell.Read(count); err != nil {
 				return
 			}
@@ -251,6 +258,7 @@ func (s *Supervisor) Close() error {
 			<-s.done
 		}
 		s.perform.close()
+		s.nested.release()
 		s.kept.release()
 		s.copies.release()
 		s.inet.release()
@@ -331,7 +339,7 @@ func (s *Supervisor) serve(started chan<- error) {
 			return
 		}
 		if e == 0 {
-			s.perform.collect()
+			s.collect()
 			s.dispatch(&n)
 			continue
 		}
@@ -351,7 +359,7 @@ func (s *Supervisor) serve(started chan<- error) {
 // dispatch serves one notification. Whatever goes wrong ends in an error for
 // the caller, never in "continue".
 func (s *Supervisor) dispatch(n *notification) {
-	r := &request{s: s, id: n.id, tid: int(n.pid), args: n.args, fd: -1}
+	r := &request{s: s, id: n.id, tid: int(n.pid), args: n.args, fd: -1, deciders: s.deciders}
 	r.call = s.table[uintptr(n.nr)]
 	if r.call == nil {
 		r.fail(unix.ENOSYS)
@@ -360,6 +368,10 @@ func (s *Supervisor) dispatch(n *notification) {
 	var err error
 	if r.task, err = s.tasks.get(s, r.tid); err != nil {
 		r.fail(unix.ESRCH)
+		return
+	}
+	if len(s.nested.runs) > 0 && !r.enter() {
+		r.fail(unix.EACCES)
 		return
 	}
 	r.call.serve(r)
@@ -375,6 +387,10 @@ type request struct {
 	tid  int
 	args [6]uint64
 	task *task
+
+	inner    *inner // the run inside this one that the caller belongs to, if any
+	deciders deciders
+	files    []map[fileID]bool // inner's denied ones
 
 	a, b  object // what the paths lead to
 	flags int
@@ -432,7 +448,7 @@ func (r *request) report(rule ruling) {
 	}
 	r.s.verdicts.Lock()
 	defer r.s.verdicts.Unlock()
-	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno)})
+	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno), Inner: rule.inner})
 }
 
 // perform hands the request to a performing thread, which calls act and
@@ -443,7 +459,7 @@ func (r *request) perform(act func(*request) unix.Errno) {
 		return
 	}
 	r.act = act
-	r.s.perform.hand(r)
+	r.performers().hand(r)
 }
 
 // finish runs on the performing thread.

@@ -72,14 +72,14 @@ var emptyPath byte // and its NUL
 
 func (r *request) end(err error) { r.fail(errno(err)) }
 
-func (r *request) editable(pl place) ruling { return r.s.decider.edit(pl, profiles.Write) }
+func (r *request) editable(pl place) ruling { return r.deciders.edit(pl, profiles.Write) }
 
 func serveChmod(r *request) {
 	if !r.subject() {
 		return
 	}
 	r.mode = uint32(r.arg(r.call.mode)) & 0o7777
-	if !r.permit(func(pl place) ruling { return r.s.decider.mode(pl, r.mode) }) {
+	if !r.permit(func(pl place) ruling { return r.deciders.mode(pl, r.mode) }) {
 		return
 	}
 	if r.a.kind == symlink {
@@ -189,7 +189,16 @@ func (r *request) attributeName() bool {
 }
 
 func serveSetxattr(r *request) {
+	nested := r.call.nr == unix.SYS_FSETXATTR && r.dirfd(0) == -1
+	if nested && r.args[1] == 0 {
+		r.proveNested()
+		return
+	}
 	if !r.attributeName() {
+		return
+	}
+	if nested {
+		r.serveNested()
 		return
 	}
 	size := r.args[r.call.mode+2]
@@ -202,7 +211,7 @@ func serveSetxattr(r *request) {
 		r.fail(e)
 		return
 	}
-	if !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, r.value, true) }) {
+	if !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.text, r.value, true) }) {
 		return
 	}
 	flags := int(int32(r.args[r.call.mode+3]))
@@ -210,7 +219,7 @@ func serveSetxattr(r *request) {
 }
 
 func serveRemovexattr(r *request) {
-	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.s.decider.attribute(pl, r.text, nil, false) }) {
+	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.text, nil, false) }) {
 		return
 	}
 	r.end(unix.Removexattr(fdPath(r.a.fd), r.text))

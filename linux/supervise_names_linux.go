@@ -47,18 +47,19 @@ func serveOpen(r *request) {
 
 // passes says whether an open is one that the caller may make itself. A descriptor
 // for O_PATH gives no access, and the kernel injects none; to read, the caller has
-// its layers above it where PassReads says so. Whatever the path is when the kernel
+// its layers above it where PassReads says so, but in a run inside, which goes by
+// what is asked about and not by what is ruled on. Whatever the path is when the kernel
 // reads it again, what asks for a right stands in a register. What a Redirect moves
 // the caller would not find.
 func (r *request) passes(p string) bool {
 	const more = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC
-	if r.flags&unix.O_PATH == 0 && (!r.s.config.PassReads || r.flags&more != unix.O_RDONLY) {
+	if r.flags&unix.O_PATH == 0 && (!r.s.config.PassReads || r.inner != nil || r.flags&more != unix.O_RDONLY) {
 		return false
 	}
-	if p == "" || len(r.s.config.Redirects) == 0 {
+	if p == "" || r.inner == nil && len(r.s.config.Redirects) == 0 {
 		return true
 	}
-	_, _, redirected := r.s.redirected(r.spelt(r.dirfd(r.call.dir), p))
+	_, _, redirected := r.redirected(r.spelt(r.dirfd(r.call.dir), p))
 	return !redirected
 }
 
@@ -119,13 +120,13 @@ func (r *request) open() {
 		return
 	}
 	if !o.anonymous {
-		rule := r.located(o, func(pl place) ruling { return r.s.decider.edit(pl, accessOf(r.flags)) })
+		rule := r.located(o, func(pl place) ruling { return r.deciders.edit(pl, accessOf(r.flags)) })
 		if !rule.ok() {
 			r.refuse(rule)
 			return
 		}
-		if r.s.denied[o.id()] {
-			r.refuse(r.s.deniedFile(o, accessOf(r.flags)))
+		if r.denied(o.id()) {
+			r.refuse(r.deniedFile(o, accessOf(r.flags)))
 			return
 		}
 	}
@@ -140,7 +141,7 @@ func (r *request) open() {
 	slow := func(r *request) unix.Errno {
 		fd, err := unix.Open(fdPath(r.a.fd), how, 0)
 		if err == nil && r.a.isMaster() {
-			r.s.terminals.note(r.s, fd)
+			r.s.terminals.note(r, fd)
 		}
 		r.fd = fd
 		return errno(err)
@@ -175,13 +176,21 @@ func (r *request) openRegular(how int) {
 	}, slow)
 }
 
+// denied says whether a denial guards the contents of a file by another name.
+func (r *request) denied(id fileID) bool {
+	return r.s.denied[id] || slices.ContainsFunc(r.files, func(files map[fileID]bool) bool { return files[id] })
+}
+
 // deniedFile explains the refusal of another name of a denied file.
-func (s *Supervisor) deniedFile(o *object, a profiles.Access) ruling {
-	rule := ruling{errno: errAccess, path: o.place.path, access: a}
-	for _, p := range s.config.Denied {
+func (r *request) deniedFile(o *object, a profiles.Access) ruling {
+	rule := ruling{errno: errAccess, path: o.place.path, access: a, inner: !r.s.denied[o.id()]}
+	if rule.inner {
+		return rule
+	}
+	for _, p := range r.s.config.Denied {
 		var st unix.Stat_t
 		if unix.Stat(p, &st) == nil && (fileID{st.Dev, st.Ino}) == o.id() {
-			rule.verdict = s.decider.profile.Allows(p, a)
+			rule.verdict = r.s.decider.profile.Allows(p, a)
 		}
 	}
 	return rule
@@ -210,8 +219,10 @@ func accessOf(flags int) profiles.Access {
 func (r *request) openPath(e unix.Errno) {
 	o := &r.a
 	switch {
-	case e != 0, o.fd < 0, slices.ContainsFunc(r.s.config.Redirects, func(d Redirect) bool { return d.To == o.place.path }):
+	case e != 0, o.fd < 0, slices.ContainsFunc(r.redirects(), func(d Redirect) bool { return d.To == o.place.path }):
 		r.resume()
+	case r.inner != nil && !r.deciders.rule(o.place, profiles.Read).ok():
+		r.fail(unix.EACCES)
 	case (o.slash || r.flags&unix.O_DIRECTORY != 0) && o.kind != directory:
 		r.fail(unix.ENOTDIR)
 	case o.kind != directory && o.kind != regular:
@@ -228,7 +239,7 @@ func (r *request) openPath(e unix.Errno) {
 // openNew makes the file. O_EXCL: if the name has appeared meanwhile, what was
 // ruled on is gone, and everything starts again.
 func (r *request) openNew(how int) {
-	if rule := r.s.decider.create(r.a.place); !rule.ok() {
+	if rule := r.deciders.create(r.a.place); !rule.ok() {
 		if e := r.a.look(); e != 0 || r.a.kind != absent {
 			r.fail(unix.EEXIST)
 			return
@@ -248,7 +259,7 @@ func quickNew(r *request, q *quick) {
 		q.odd[0] = unix.EEXIST
 	}
 	q.book = func(r *request, q *quick) {
-		r.s.decider.ledger.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, fileID{})
 		if q.sx.Mask&unix.STATX_BTIME != 0 {
 			id, birth := identity(&q.sx)
 			r.s.recent.note(id, birth, r.a.place)
@@ -263,7 +274,7 @@ func slowNew(r *request) unix.Errno {
 	}
 	r.fd = fd
 	if err == nil {
-		r.s.decider.ledger.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, fileID{})
 		r.s.recent.add(fd, r.a.place)
 	}
 	return errno(err)
@@ -273,7 +284,7 @@ func slowNew(r *request) unix.Errno {
 // rules again, on the performing thread: by name, which O_NOFOLLOW holds to
 // this directory.
 func (r *request) openAppeared(how int) unix.Errno {
-	if rule := r.s.decider.edit(r.a.place, accessOf(r.flags)); !rule.ok() {
+	if rule := r.deciders.edit(r.a.place, accessOf(r.flags)); !rule.ok() {
 		r.report(rule)
 		return unix.Errno(rule.errno)
 	}
@@ -286,7 +297,7 @@ func (r *request) openAppeared(how int) unix.Errno {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return errno(err)
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || r.s.denied[fileID{st.Dev, st.Ino}] {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || r.denied(fileID{st.Dev, st.Ino}) {
 		return unix.EACCES
 	}
 	r.fd, err = unix.Open(fdPath(fd), how, 0)
@@ -304,7 +315,7 @@ func (r *request) openTemporary(how int) {
 		return
 	}
 	// The file has no name yet; one that it may not get it will not get.
-	rule := r.s.decider.rule(place{dir: o.id(), path: o.place.path + "/#", name: "#"}, profiles.Create)
+	rule := r.deciders.rule(place{dir: o.id(), path: o.place.path + "/#", name: "#"}, profiles.Create)
 	if !rule.ok() {
 		rule.path = o.place.path
 		r.refuse(rule)
@@ -329,7 +340,7 @@ func (s *Supervisor) making(o *object) {
 
 // newMode is the mode of what is made, bits limited to what the call knows.
 func (r *request) newMode(bits uint32) uint32 {
-	return r.s.decider.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
+	return r.deciders.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
 }
 
 // target resolves the path of a call that acts on a name, and answers those
@@ -350,7 +361,7 @@ func (r *request) target(o *object, dir, path int8, f follow, nameless unix.Errn
 // says by itself if something is there. But EEXIST comes before any refusal,
 // since mkdir -p and others go by it.
 func (r *request) fresh(o *object, dirOnly bool) bool {
-	rule := r.s.decider.create(o.place)
+	rule := r.deciders.create(o.place)
 	if rule.ok() && (dirOnly || !o.slash) {
 		r.s.making(o)
 		return true
@@ -378,7 +389,7 @@ func serveMkdir(r *request) {
 		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.mode)}
 		q.book = func(r *request, q *quick) {
 			if kindOf(q.st.Mode) == directory {
-				r.s.decider.ledger.add(r.a.place, fileID{q.st.Dev, q.st.Ino})
+				r.deciders.add(r.a.place, fileID{q.st.Dev, q.st.Ino})
 			}
 		}
 	}, func(r *request) unix.Errno {
@@ -387,7 +398,7 @@ func serveMkdir(r *request) {
 		}
 		var st unix.Stat_t
 		if unix.Fstatat(r.a.parent, r.a.place.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && kindOf(st.Mode) == directory {
-			r.s.decider.ledger.add(r.a.place, fileID{st.Dev, st.Ino})
+			r.deciders.add(r.a.place, fileID{st.Dev, st.Ino})
 		}
 		return 0
 	})
@@ -417,7 +428,7 @@ func serveMknod(r *request) {
 // made records the name r.a after the call that makes it.
 func (r *request) made(err error) unix.Errno {
 	if err == nil {
-		r.s.decider.ledger.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, fileID{})
 	}
 	return errno(err)
 }
@@ -474,7 +485,7 @@ func serveUnlink(r *request) {
 		r.fail(e)
 		return
 	}
-	rule := r.s.decider.remove(o.place)
+	rule := r.deciders.remove(o.place)
 	if f == unseen && (!rule.ok() || o.slash) {
 		if e := o.look(); e != 0 {
 			r.fail(e)
@@ -506,11 +517,11 @@ func serveUnlink(r *request) {
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
 			q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.flags)}
-			q.book = func(r *request, _ *quick) { r.s.decider.ledger.remove(r.a.place, r.a.dirID()) }
+			q.book = func(r *request, _ *quick) { r.deciders.forget(r.a.place, r.a.dirID()) }
 		}, func(r *request) unix.Errno {
 			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
 			if err == nil {
-				r.s.decider.ledger.remove(r.a.place, r.a.dirID())
+				r.deciders.forget(r.a.place, r.a.dirID())
 			}
 			return errno(err)
 		})
@@ -577,7 +588,7 @@ func serveRename(r *request) {
 		r.fail(unix.EISDIR)
 		return
 	}
-	if rule := r.s.decider.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
+	if rule := r.deciders.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
 		r.refuse(rule)
 		return
 	}
@@ -585,8 +596,8 @@ func serveRename(r *request) {
 		r.fail(unix.EBUSY)
 		return
 	}
-	replaces := b.kind != absent && !exchange && !r.s.decider.made(b.place)
-	if replaces && b.kind != directory && !r.s.kept.owns(b) && !r.s.decider.judge(b.place, profiles.Delete).Allowed {
+	replaces := b.kind != absent && !exchange && !r.deciders.made(b.place)
+	if replaces && b.kind != directory && !r.s.kept.owns(b) && !r.deciders.rule(b.place, profiles.Delete).ok() {
 		if e := b.pin(); e != 0 {
 			r.fail(e)
 			return
@@ -627,22 +638,27 @@ func slowRename(r *request) unix.Errno {
 
 // renamed records that r.a has become r.b.
 func (r *request) renamed() {
-	a, b, l := &r.a, &r.b, r.s.decider.ledger
+	a, b := &r.a, &r.b
 	if r.flags&unix.RENAME_EXCHANGE != 0 || a.kind != directory && b.kind != absent && a.id() == b.id() {
 		// Both names stay the run's, or Delete is granted; of two names
 		// of one file the kernel leaves both.
 		return
 	}
-	made := l.made(a.place)
-	if b.kind != absent && b.kind != directory && !l.made(b.place) {
+	saved := false
+	for _, d := range r.deciders {
+		l := d.ledger
+		made := l.made(a.place)
+		saved = saved || !l.made(b.place)
+		l.remove(a.place, fileID{})
+		if b.kind == absent && made || l.made(b.place) {
+			l.add(b.place, fileID{})
+		}
+		if b.kind == directory {
+			l.remove(place{}, b.id()) // replaced while empty
+		}
+	}
+	if saved && b.kind != absent && b.kind != directory {
 		r.s.kept.saved(b.place, a.id())
-	}
-	l.remove(a.place, fileID{})
-	if b.kind == absent && made || l.made(b.place) {
-		l.add(b.place, fileID{})
-	}
-	if b.kind == directory {
-		l.remove(place{}, b.id()) // replaced while empty
 	}
 }
 
@@ -692,10 +708,10 @@ func serveLink(r *request) {
 	// A nameless temporary file of the run's: only its new name counts.
 	var rule ruling
 	if a.anonymous || a.st.Nlink == 0 {
-		rule = r.s.decider.create(b.place)
+		rule = r.deciders.create(b.place)
 	} else {
-		rule = r.s.decider.link(a.place, b.place)
-		if rule.ok() && (r.s.denied[a.id()] || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.s.decider.made(a.place)) {
+		rule = r.deciders.link(a.place, b.place)
+		if rule.ok() && (r.denied(a.id()) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
 			// Another name of a socket would hide whose it is.
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
 		}
@@ -708,7 +724,7 @@ func serveLink(r *request) {
 		q.nr = unix.SYS_LINKAT
 		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
 		q.odd = [3]syscall.Errno{unix.EXDEV, unix.ENOENT, unix.EPERM}
-		q.book = func(r *request, _ *quick) { r.s.decider.ledger.add(r.b.place, fileID{}) }
+		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, fileID{}) }
 	}, func(r *request) unix.Errno {
 		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
 		if r.a.parent >= 0 && (err == unix.EXDEV || err == unix.ENOENT || err == unix.EPERM) {
@@ -717,7 +733,7 @@ func serveLink(r *request) {
 			err = unix.Linkat(r.a.parent, r.a.place.name, r.b.parent, r.b.place.name, 0)
 		}
 		if err == nil {
-			r.s.decider.ledger.add(r.b.place, fileID{})
+			r.deciders.add(r.b.place, fileID{})
 		}
 		return errno(err)
 	})
@@ -736,9 +752,9 @@ func serveTruncate(r *request) {
 		r.fail(unix.ENOTDIR)
 	case o.kind == directory:
 		r.fail(unix.EISDIR)
-	case r.s.denied[o.id()]:
-		r.refuse(r.s.deniedFile(o, profiles.Write))
-	case r.s.config.Profile.Limits.FileSize > 0 && int64(r.args[1]) > max(o.st.Size, r.s.config.Profile.Limits.FileSize):
+	case r.denied(o.id()):
+		r.refuse(r.deniedFile(o, profiles.Write))
+	case r.tooLong(o, int64(r.args[1])):
 		r.fail(unix.EFBIG) // the performing thread has no such limit
 	default:
 		if rule := r.located(o, r.editable); !o.anonymous && !rule.ok() {
@@ -749,6 +765,15 @@ func serveTruncate(r *request) {
 			return errno(unix.Truncate(fdPath(r.a.fd), int64(r.args[1])))
 		})
 	}
+}
+
+// tooLong says whether a file would become longer than a limit allows, and than
+// it is.
+func (r *request) tooLong(o *object, size int64) bool {
+	return slices.ContainsFunc(r.deciders, func(d *decider) bool {
+		most := d.profile.Limits.FileSize
+		return most > 0 && size > max(o.st.Size, most)
+	})
 }
 
 // kept holds what atomic saves replaced, until the run ends. The descriptors

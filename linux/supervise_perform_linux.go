@@ -15,8 +15,8 @@ import (
 // first of the command's Landlock layers and with no more capabilities: what
 // the command could not have done, they cannot do for it.
 type performers struct {
-	s       *Supervisor
-	ruleset int
+	s        *Supervisor
+	rulesets []int // descriptors, in the order in which they bind
 
 	collecting sync.Mutex // before mu
 	quick      []*quick
@@ -49,14 +49,20 @@ const (
 	performerEnds
 )
 
-func newPerformers(s *Supervisor) (*performers, error) {
-	p := &performers{s: s, ruleset: -1}
-	if s.config.Ruleset >= 0 {
-		fd, err := unix.FcntlInt(uintptr(s.config.Ruleset), unix.F_DUPFD_CLOEXEC, 3)
+// newPerformers starts the threads of a run, with copies of the rulesets that
+// bind them; -1 stands for none.
+func newPerformers(s *Supervisor, rulesets ...int) (*performers, error) {
+	p := &performers{s: s}
+	for _, ruleset := range rulesets {
+		if ruleset < 0 {
+			continue
+		}
+		fd, err := unix.FcntlInt(uintptr(ruleset), unix.F_DUPFD_CLOEXEC, 3)
 		if err != nil {
+			p.close()
 			return nil, fmt.Errorf("cannot keep the Landlock ruleset: %w", err)
 		}
-		p.ruleset = fd
+		p.rulesets = append(p.rulesets, fd)
 	}
 	q, err := p.startQuick()
 	if err != nil {
@@ -74,12 +80,18 @@ func (p *performers) start() (*performer, error) {
 		return nil, err
 	}
 	p.count++
+	p.s.slow.Add(1)
 	return w, nil
 }
 
 // hand gives a request to an idle thread, starts one, or queues it.
 func (p *performers) hand(r *request) {
 	p.mu.Lock()
+	if p.closed { // a thread that starts now would be bound by nothing
+		p.mu.Unlock()
+		r.fail(unix.EACCES)
+		return
+	}
 	if n := len(p.idle); n > 0 {
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
@@ -87,7 +99,7 @@ func (p *performers) hand(r *request) {
 		w.wake(r)
 		return
 	}
-	if p.count < performersMost {
+	if p.s.slow.Load() < performersMost {
 		if w, err := p.start(); err == nil {
 			p.mu.Unlock()
 			w.wake(r)
@@ -151,6 +163,7 @@ func (p *performers) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	p.s.slow.Add(-int32(p.count))
 	for _, q := range p.quick {
 		q.end()
 	}
@@ -159,10 +172,10 @@ func (p *performers) close() {
 			futexWake(&w.state)
 		}
 	}
-	if p.ruleset >= 0 {
-		unix.Close(p.ruleset)
-		p.ruleset = -1
+	for _, fd := range p.rulesets {
+		unix.Close(fd)
 	}
+	p.rulesets = nil
 }
 
 func (p *performers) run(w *performer) {
@@ -200,14 +213,16 @@ func (p *performers) restrict() error {
 	if err := dropCapabilities(p.s.config.Capabilities); err != nil {
 		return fmt.Errorf("cannot drop a performing thread's capabilities: %w", err)
 	}
-	if p.ruleset < 0 {
+	if len(p.rulesets) == 0 {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot set no_new_privs on a performing thread: %w", err)
 	}
-	if err := ll.LandlockRestrictSelf(p.ruleset, 0); err != nil {
-		return fmt.Errorf("cannot restrict a performing thread: %w", err)
+	for _, fd := range p.rulesets {
+		if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+			return fmt.Errorf("cannot restrict a performing thread: %w", err)
+		}
 	}
 	return nil
 }

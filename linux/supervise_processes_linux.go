@@ -37,6 +37,12 @@ func (r *request) isRuns(o *object) bool {
 		return false
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(o.place.path, "/proc/"), "/")
+	if r.inner != nil {
+		// Not of the processes around it, among which its guardian is, whose
+		// memory has the launcher's environment: of its own process alone.
+		process, _, e := r.numbers(o.parent)
+		return e == 0 && number == process
+	}
 	pid, err := strconv.Atoi(number)
 	return err == nil && (r.s.config.OwnProcesses || r.s.belongs(pid))
 }

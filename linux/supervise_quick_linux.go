@@ -267,7 +267,7 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 		return
 	}
 	r.act = act
-	p := r.s.perform
+	p := r.performers()
 	p.collecting.Lock()
 	q := p.free()
 	if q == nil || len(r.a.place.name) > nameMax || len(r.b.place.name) > nameMax {
@@ -307,6 +307,9 @@ func (q *quick) end() {
 
 // free gives a quick thread that has nothing to do, nil if there is none.
 func (p *performers) free() *quick {
+	if p.closed {
+		return nil
+	}
 	for _, q := range p.quick {
 		if q.request == nil {
 			return q

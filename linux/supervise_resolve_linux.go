@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -343,7 +344,7 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 		return unix.ENOENT
 	}
 	if p[0] == '/' {
-		if by, rest, ok := r.s.redirected(path.Clean(p)); ok {
+		if by, rest, ok := r.redirected(path.Clean(p)); ok {
 			return r.walkIn(o, by, rest+p[len(strings.TrimRight(p, "/")):], f)
 		}
 		cur, e := dup(r.s.root)
@@ -356,16 +357,16 @@ func (r *request) resolve(o *object, dirfd int, p string, f follow) unix.Errno {
 	if e == 0 {
 		e = r.walk(o, cur, rest, f)
 	}
-	if e == unix.ENOENT && len(r.s.config.Redirects) > 0 {
+	if e == unix.ENOENT && (r.inner != nil || len(r.s.config.Redirects) > 0) {
 		// Below a directory that is only where it is moved to.
-		if by, rest, ok := r.s.redirected(r.spelt(dirfd, p)); ok {
+		if by, rest, ok := r.redirected(r.spelt(dirfd, p)); ok {
 			return r.walkIn(o, by, rest+p[len(strings.TrimRight(p, "/")):], f)
 		}
 	}
 	if e != 0 || o.anonymous {
 		return e
 	}
-	if by, rest, ok := r.s.redirected(o.place.path); ok {
+	if by, rest, ok := r.redirected(o.place.path); ok {
 		slash := o.slash
 		o.close()
 		if slash {
@@ -403,9 +404,9 @@ func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
 		return false
 	}
 	is := a.place.path[:len(a.place.path)-len(a.place.name)] + name
-	if len(r.s.config.Redirects) > 0 {
-		_, _, whole := r.s.redirected(path.Clean(to))
-		if _, _, found := r.s.redirected(is); whole || found || r.s.decider.ours(a.place.path) {
+	if r.inner != nil || len(r.s.config.Redirects) > 0 {
+		_, _, whole := r.redirected(path.Clean(to))
+		if _, _, found := r.redirected(is); whole || found || r.s.decider.ours(a.place.path) {
 			return false
 		}
 	}
@@ -420,19 +421,20 @@ func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
 
 // redirected says where a path is served from, if not from where it is: what
 // lies beneath a Redirect, unless the Profile grants something there.
-func (s *Supervisor) redirected(p string) (by Redirect, rest string, ok bool) {
-	for _, rd := range s.config.Redirects {
-		if !isBeneath(rd.From, p) || s.decider.ours(p+"/x") || p != rd.From && s.decider.onTheWay(p) {
-			continue
+func redirected(list []Redirect, d *decider, p string) (by Redirect, rest string, ok bool) {
+	for _, rd := range list {
+		if isBeneath(rd.From, p) && !d.knows(p) && (p == rd.From || !d.onTheWay(p)) {
+			return rd, p[len(rd.From):], true
 		}
-		for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Create} {
-			if s.decider.grants.Allows(p, a).Allowed {
-				return Redirect{}, "", false
-			}
-		}
-		return rd, p[len(rd.From):], true
 	}
 	return Redirect{}, "", false
+}
+
+// knows says whether p is the run's own or something is granted there.
+func (d *decider) knows(p string) bool {
+	return d.ours(p+"/x") || slices.ContainsFunc([]profiles.Access{profiles.Read, profiles.Write, profiles.Create}, func(a profiles.Access) bool {
+		return d.grants.Allows(p, a).Allowed
+	})
 }
 
 func (r *request) walkIn(o *object, by Redirect, rest string, f follow) unix.Errno {
@@ -441,7 +443,9 @@ func (r *request) walkIn(o *object, by Redirect, rest string, f follow) unix.Err
 		return e
 	}
 	e = r.walk(o, cur, by.To+"/"+strings.TrimLeft(rest, "/"), f)
-	o.moved = by.From
+	if r.inner == nil {
+		o.moved = by.From
+	}
 	return e
 }
 

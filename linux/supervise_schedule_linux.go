@@ -23,7 +23,7 @@ func serveSchedule(r *request) {
 	switch {
 	case !ok:
 		r.fail(unix.ESRCH)
-	case !r.s.belongs(int(tgid)):
+	case !r.reaches(int(tgid)):
 		r.refuse(ruling{errno: errPerm, path: "process " + strconv.FormatInt(tgid, 10)})
 	default:
 		r.resume()
@@ -38,7 +38,7 @@ func serveSchedule(r *request) {
 func serveGroup(r *request) {
 	pid, group := int(int32(r.args[0])), int(int32(r.args[1]))
 	switch {
-	case r.s.config.OwnProcesses, pid == group, pid == 0 && group == r.tid, group == unix.Getpgrp(), r.s.ownGroup(group):
+	case r.s.config.OwnProcesses, pid == group, pid == 0 && group == r.tid, group == unix.Getpgrp(), r.ownGroup(group):
 		r.resume()
 	default:
 		r.refuse(ruling{errno: errPerm, path: "process group " + strconv.Itoa(group)})
@@ -47,13 +47,14 @@ func serveGroup(r *request) {
 
 // ownGroup says whether all of a process group are the run's. One that has
 // nobody in it is: the kernel refuses it.
-func (s *Supervisor) ownGroup(group int) bool {
+func (r *request) ownGroup(group int) bool {
+	s := r.s
 	if _, is, ok := s.stat(group); ok && is == group {
-		return s.belongs(group) // nobody from outside gets into it but by joining the run
+		return r.reaches(group) // nobody from outside gets into it but by joining the run
 	}
 	list, err := s.processes()
 	return err == nil && !slices.ContainsFunc(list, func(pid int) bool {
 		_, is, ok := s.stat(pid)
-		return ok && is == group && !s.belongs(pid)
+		return ok && is == group && !r.reaches(pid)
 	})
 }

@@ -94,7 +94,7 @@ func (r *request) signal(pid int, sg sign) unix.Errno {
 		return errno(err)
 	}
 	defer unix.Close(pidfd)
-	if !r.s.belongs(pid) {
+	if !r.reaches(pid) {
 		r.report(ruling{errno: errPerm, path: "process " + strconv.Itoa(pid)})
 		return unix.EPERM
 	}
@@ -132,7 +132,7 @@ func (r *request) signalMany(group int, sg sign) unix.Errno {
 	self := false
 	for _, pid := range pids {
 		_, g, ok := r.s.stat(pid)
-		if !ok || group != everyone && g != group || group == everyone && pid == int(own) || !r.s.belongs(pid) {
+		if !ok || group != everyone && g != group || group == everyone && pid == int(own) || !r.reaches(pid) {
 			continue
 		}
 		if pid == int(own) {

@@ -273,6 +273,9 @@ func (r *request) address(at, size uint64) (a address, e unix.Errno) {
 		return a, e
 	}
 	a.family = binary.NativeEndian.Uint16(a.raw)
+	if !r.mayAddress(a.family) {
+		return a, unix.EACCES
+	}
 	if a.family != unix.AF_UNIX {
 		return a, 0
 	}
@@ -504,11 +507,11 @@ func serveBind(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if rule := r.s.decider.create(r.b.place); !rule.ok() {
+	if rule := r.deciders.create(r.b.place); !rule.ok() {
 		r.refuse(rule)
 		return
 	}
-	r.mode = r.s.decider.newMode(0o777, r.mask())
+	r.mode = r.deciders.newMode(0o777, r.mask())
 	r.perform(func(r *request) unix.Errno {
 		// The file takes its mode from the socket.
 		if err := unix.Fchmod(r.a.fd, r.mode); err != nil {
@@ -529,7 +532,7 @@ func serveBind(r *request) {
 			}
 			unix.Close(fd)
 		}
-		r.s.decider.ledger.add(r.b.place, fileID{})
+		r.deciders.add(r.b.place, fileID{})
 		r.s.copies.named(r.a.fd, a.raw)
 		r.s.bound(r.a.fd)
 		return 0

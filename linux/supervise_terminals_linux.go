@@ -19,35 +19,40 @@ import (
 // was looked at: a slave of a pseudoterminal and nothing else, opening which does
 // nothing but open it.
 
-// terminals are the slaves whose masters the run opened, as O_PATH descriptors. A
-// slave's number is given again when its master is closed, but the descriptor
-// then has no name left.
+// terminals are the slaves whose masters the run opened, as O_PATH descriptors,
+// with the run inside it that did, if one did. A slave's number is given again
+// when its master is closed, but the descriptor then has no name left.
 type terminals struct {
 	mu    sync.Mutex
-	slave []int
+	slave []slave
+}
+
+type slave struct {
+	fd    int
+	inner *inner
 }
 
 // terminalsMost bounds the descriptors that a run can make the Supervisor hold.
 const terminalsMost = 256
 
 // note keeps the slave of a master. It runs on a performing thread.
-func (t *terminals) note(s *Supervisor, master int) {
+func (t *terminals) note(r *request, master int) {
 	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
 	if err != nil {
 		return
 	}
-	fd, err := unix.Openat2(s.root, "./dev/pts/"+strconv.Itoa(n), &unix.OpenHow{
+	fd, err := unix.Openat2(r.s.root, "./dev/pts/"+strconv.Itoa(n), &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.slave = slices.DeleteFunc(t.slave, func(old int) bool {
+	t.slave = slices.DeleteFunc(t.slave, func(old slave) bool {
 		var st unix.Stat_t
-		gone := unix.Fstat(old, &st) != nil || st.Nlink == 0
+		gone := unix.Fstat(old.fd, &st) != nil || st.Nlink == 0
 		if gone {
-			unix.Close(old)
+			unix.Close(old.fd)
 		}
 		return gone
 	})
@@ -55,24 +60,25 @@ func (t *terminals) note(s *Supervisor, master int) {
 		unix.Close(fd)
 		return
 	}
-	t.slave = append(t.slave, fd)
+	t.slave = append(t.slave, slave{fd, r.inner})
 }
 
-// made says whether the run opened the master of the slave that st describes.
-func (t *terminals) made(st *unix.Stat_t) bool {
+// made says whether the caller's run opened the master of the slave that st
+// describes.
+func (t *terminals) made(r *request, st *unix.Stat_t) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.slave, func(fd int) bool {
+	return slices.ContainsFunc(t.slave, func(of slave) bool {
 		var is unix.Stat_t
-		return unix.Fstat(fd, &is) == nil && is.Nlink > 0 && is.Dev == st.Dev && is.Ino == st.Ino && is.Rdev == st.Rdev
+		return (r.inner == nil || r.inner == of.inner) && unix.Fstat(of.fd, &is) == nil && is.Nlink > 0 && is.Dev == st.Dev && is.Ino == st.Ino && is.Rdev == st.Rdev
 	})
 }
 
 func (t *terminals) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, fd := range t.slave {
-		unix.Close(fd)
+	for _, of := range t.slave {
+		unix.Close(of.fd)
 	}
 	t.slave = nil
 }
@@ -112,7 +118,7 @@ func (r *request) serveTerminal(how int) bool {
 	case !slave || o.fd < 0:
 		return false
 	default:
-		if own, e := r.controlling(); (e != 0 || own != number) && !r.s.terminals.made(&o.st) {
+		if own, e := r.controlling(); (e != 0 || own != number) && !r.s.terminals.made(r, &o.st) {
 			return false
 		}
 	}

@@ -45,6 +45,18 @@ func (c *compiler) mask() {
 	c.points = rest
 }
 
+// leaveMasks leaves out what the run around this one has masked for itself:
+// nothing is there to be read, and nobody may, so that nothing need be carved.
+func (c *compiler) leaveMasks() {
+	if !c.plan.Nested || c.facts.Foreign {
+		return
+	}
+	c.points = slices.DeleteFunc(c.points, func(p point) bool {
+		info, ok := c.lstat(p.path)
+		return ok && info.Mode().Perm() == 0 && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0)
+	})
+}
+
 // exceptBeneath says whether some denial makes an exception beneath dir.
 func (c *compiler) exceptBeneath(dir string) bool {
 	for i := range c.p.Denials {

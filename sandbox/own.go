@@ -78,14 +78,20 @@ var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 // the last resort, where the shared directories are stood in for. Elsewhere a
 // project could name the TMPDIR of a run that is to plant something there.
 func outerTemp() []string {
-	dir := filepath.Clean(os.Getenv("TMPDIR"))
-	run := filepath.Dir(dir)
-	for _, root := range tempRoots {
-		if o := (&own{dir: run}); filepath.Dir(run) == ownParents(root) && dir == o.temp() && ownParent(filepath.Dir(run)) == nil {
-			return []string{dir}
-		}
+	if dir := filepath.Clean(os.Getenv("TMPDIR")); isRunsTemp(dir) {
+		return []string{dir}
 	}
 	return nil
+}
+
+// isRunsTemp says whether dir is by its name the TMPDIR of a run of this user,
+// or of one inside such a run, and so on.
+func isRunsTemp(dir string) bool {
+	run := filepath.Dir(dir)
+	parent := filepath.Dir(run)
+	root := filepath.Dir(parent)
+	return len(dir) > len(root) && dir == (&own{dir: run}).temp() && parent == ownParents(root) &&
+		(slices.Contains(tempRoots[:], root) || isRunsTemp(root)) && isOwnParent(parent) == nil
 }
 
 // newOwnBelow makes a run's own directory below a directory of the user's in one of
@@ -156,6 +162,10 @@ func ownParent(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
+	return isOwnParent(dir)
+}
+
+func isOwnParent(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -176,6 +186,9 @@ func newOwnIn(parent string) (*own, error) {
 	}
 	var err error
 	if o.lock, err = lockDirectory(o.dir); err == nil {
+		err = o.isThere()
+	}
+	if err == nil {
 		// Fails if a sweep took the directory before it was locked.
 		err = os.Mkdir(o.home(), 0o700)
 	}
@@ -184,6 +197,20 @@ func newOwnIn(parent string) (*own, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// isThere says whether the directory that was made and opened is where its name
+// is. Inside a run that has another in the place of what all users share it may
+// not be: what makes and opens is led there, and what looks is not.
+func (o *own) isThere() error {
+	opened, err := o.lock.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Lstat(o.dir); err != nil || !os.SameFile(named, opened) {
+		return fmt.Errorf("%s: stands for another directory here", o.dir)
+	}
+	return nil
 }
 
 // furnish makes the rest of a run's own directories and files.

@@ -108,6 +108,8 @@ type Refusal struct {
 	Grantable bool
 	// Verdict names the rule that refused, if one did.
 	Verdict profiles.Verdict
+	// Inner says that the rule is of a run inside this one.
+	Inner bool
 	// What is the system call, for the record.
 	What string
 	PID  int
@@ -192,6 +194,8 @@ func (r *Refusal) Target() string {
 // Grant is the --grant that would allow it, "" if none would.
 func (r *Refusal) Grant() string {
 	switch {
+	case r.Inner:
+		return ""
 	case r.What == "socket":
 		return "network.client:HOST:PORT"
 	case r.Host != "" && !r.Grantable:

@@ -34,6 +34,13 @@ func Run(spec *Spec) (Result, error) {
 		features.Namespaces = false
 		r, err = run(spec, features)
 	}
+	var nested *linux.NestedError
+	if errors.As(err, &nested) {
+		// It was taken on when it asked; by now there are too many, or the
+		// profile is too large.
+		features.Outer = 0
+		r, err = run(spec, features)
+	}
 	return r, err
 }
 
@@ -113,6 +120,13 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		if leads, err = door.leads(spec); err != nil {
 			return Result{}, err
 		}
+	}
+	if plan.Nested {
+		cmd.Nested, err = linux.RegisterNested(plan, plan.WithLinked(own.guarded(spec.Profile)), facts.Own, facts.Private, umask())
+		if err != nil {
+			return Result{}, err
+		}
+		defer cmd.Nested.Over()
 	}
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
@@ -262,6 +276,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts l
 		return nil, nil
 	}
 	config.Profile = plan.WithLinked(own.guarded(spec.Profile))
+	config.Filter = plan.Filter
 	config.Own = facts.Own
 	config.Denied, config.PassReads = plan.Denied, plan.PassReads
 	config.Capabilities = plan.KeepCapabilities
@@ -283,7 +298,10 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts l
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process}
+			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process, Inner: r.Inner}
+			if r.Inner {
+				refusal.Why = "the profile of a run inside this one"
+			}
 			switch {
 			case r.Path == linux.UnixDatagram:
 				refusal.What, refusal.Path = r.Path, ""

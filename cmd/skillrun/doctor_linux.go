@@ -19,7 +19,7 @@ func diagnose() ([]check, any) {
 		{"landlock:6", f.Landlock >= 6, "signals and abstract sockets scoped by Landlock", "Linux 6.12; until then the supervisor holds them"},
 		{"seccomp", f.Seccomp, "system calls limited to a list", "a kernel with CONFIG_SECCOMP_FILTER, a container that allows seccomp(2)"},
 		{"notify", f.Notify, "calls that Landlock cannot judge go to the supervisor",
-			"Linux 5.0; only one tool in a chain can listen: run outside the other one"},
+			"Linux 5.0; only one tool in a chain can listen: run outside the other one, unless that is skillrun, which then rules for both"},
 		{"namespaces", f.Namespaces, "masks, private /tmp and process list",
 			"Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for this program; Docker: nothing to do, Landlock and the supervisor hold what matters"},
 		{"net-namespace", f.NetNamespace, "a network of the run's own", "as for namespaces"},

@@ -487,6 +487,9 @@ func denialLine(j *job, d sandbox.Refusal) string {
 	b.WriteString(strings.TrimSpace(d.Word() + " " + d.Target()))
 	den := d.Verdict.Denial
 	switch {
+	case d.Inner:
+		b.WriteString(" (" + d.Why + ")")
+		return b.String()
 	case den != nil && den.Origin.Reason != "":
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
 	case d.Why != "":

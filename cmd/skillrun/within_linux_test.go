@@ -9,8 +9,8 @@ import (
 )
 
 // A run that starts another belongs to the skills of both, and has what both
-// have. Nothing in a run reaches its session, so that the inner one itself is
-// refused.
+// have. Nothing in a run reaches its session, so that an inner one that names it
+// is refused.
 func TestRunInRun(t *testing.T) {
 	a := newAgent(t)
 	skill := func(name, writes string, scripts map[string]string) {
@@ -46,9 +46,9 @@ func TestRunInRun(t *testing.T) {
 	a.start()
 	// The control: alone, it writes.
 	a.want(a.bash("bash .claude/skills/wide/own.sh alone"), 0, "alone is written\n")
-	for script, refusal := range map[string]string{"exec.sh": "there is no such session", "plain.sh": "cannot enforce the profile here"} {
+	for script, inner := range map[string][]string{"exec.sh": {"inner 125\n", "there is no such session"}, "plain.sh": {"inner is not\n", "inner 0\n"}} {
 		u := a.bash("bash .claude/skills/wide/" + script + " outer")
-		for _, want := range []string{"outer is not\n", "inner 125\n", refusal} {
+		for _, want := range append(inner, "outer is not\n") {
 			if !strings.Contains(u.out, want) {
 				t.Errorf("%s: no %q in %+v", script, want, u)
 			}

@@ -1,0 +1,107 @@
+package linux
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+)
+
+// Resource numbers, the same on every architecture that has filters.
+const (
+	rlimitRSS   = 5
+	rlimitLocks = 10
+)
+
+// Nested is a run that the supervisor of the run around it answers for.
+type Nested struct {
+	number uint64
+	mark   mark
+}
+
+// A NestedError says that the supervisor of the run around this one did not
+// take it on, though it had said that it would.
+type NestedError struct{ Err error }
+
+func (e *NestedError) Error() string {
+	return "cannot register with the outer run's supervisor: " + e.Err.Error()
+}
+func (e *NestedError) Unwrap() error { return e.Err }
+
+// RegisterNested hands a run to the supervisor around it: its profile, the
+// directories that are its own, what they stand in for, and the launcher's umask.
+// The plan must be one whose Nested is set. Command.Nested then has the command
+// belong to it.
+func RegisterNested(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
+	n := narrowing{Profile: profile, Umask: umask}
+	for _, dir := range own {
+		n.Own = append(n.Own, []byte(dir))
+	}
+	for _, s := range instead {
+		n.Redirects = append(n.Redirects, [2][]byte{[]byte(s.From), []byte(s.To)})
+	}
+	for _, path := range plan.Denied {
+		n.Denied = append(n.Denied, []byte(path))
+	}
+	first := &plan.Layers[0]
+	n.HandledFS, n.HandledNet = first.HandledFS, first.HandledNet
+	for _, r := range first.Rules {
+		n.Rules = append(n.Rules, narrowingRule{[]byte(r.Path), r.Access})
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return nil, &NestedError{err}
+	}
+	number, e := tellOuter(nestedNarrow, unsafe.Pointer(&text[0]), uint64(len(text)))
+	if e != 0 || number == 0 {
+		return nil, &NestedError{fmt.Errorf("a profile of %d bytes: %w", len(text), e)}
+	}
+	runtime.KeepAlive(text)
+	return &Nested{number, mark{binary.NativeEndian.Uint64(text), binary.NativeEndian.Uint64(text[8:])}}, nil
+}
+
+// Over tells the supervisor that the run has ended: whatever bears its mark is
+// refused from then on.
+func (n *Nested) Over() {
+	if n != nil {
+		tellOuter(nestedOver, nil, n.number)
+	}
+}
+
+// steps have the command belong to the run, and prove that it does.
+func (n *Nested) steps(b *scripter) []step {
+	if n == nil {
+		return nil
+	}
+	var s []step
+	limit := func(resource uintptr, value uint64) {
+		lim := &unix.Rlimit{Cur: value, Max: value}
+		b.keep = append(b.keep, lim)
+		s = append(s, stepFor(stageNested, unix.SYS_PRLIMIT64, 0, resource, uintptr(unsafe.Pointer(lim))))
+	}
+	limit(rlimitRSS, n.mark.rss)
+	limit(rlimitLocks, n.mark.locks)
+	return append(s, stepFor(stageNested, unix.SYS_FSETXATTR, ^uintptr(0), 0, 0, uintptr(n.number)))
+}
+
+func tellOuter(name string, value unsafe.Pointer, size uint64) (uint64, syscall.Errno) {
+	text := cstring(name)
+	r, _, e := syscall.Syscall6(unix.SYS_FSETXATTR, ^uintptr(0), uintptr(unsafe.Pointer(text)), uintptr(value), uintptr(size), 0, 0)
+	return uint64(r), e
+}
+
+// askOuter gives what the supervisor of a run around this process is notified
+// of; 0 if there is none, or none that takes on another run.
+func askOuter() FilterFeatures {
+	r, e := tellOuter(nestedAsk, nil, 0)
+	if e != 0 || r&nestedYes == 0 {
+		return 0
+	}
+	return FilterFeatures(r) & NotifyFeatures
+}

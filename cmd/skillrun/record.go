@@ -202,7 +202,7 @@ func secrets(h *profiles.Host, p *profiles.Profile) *audit.Redactor {
 	}
 	r, short := audit.NewRedactor(values)
 	if short > 0 {
-		say("%d secrets are shorter than %d bytes and stand in the record as they are", short, audit.MinSecret)
+		say("secrets shorter than %d bytes stand in the record as they are: %d", audit.MinSecret, short)
 	}
 	return r
 }

@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("USER", "user")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Setenv("SERVER", server)
 			e.Setenv("OTHER", other)
 			_, port, _ := strings.Cut(server, ":")

@@ -159,6 +159,7 @@ func home(t *testing.T) (dir string, env []string) {
 	}
 	return filepath.Join(root, "w"), []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + root + "/home", "XDG_STATE_HOME=" + root + "/state", "USER=user", "TERM=dumb", "LANG=C",
+		"GORACE=" + os.Getenv("GORACE"), // how long a program under the race detector takes to end
 	}
 }
 

@@ -1,6 +1,14 @@
 package linux
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
 	"skillrun/profiles"
 )
 
@@ -97,4 +105,61 @@ type narrowing struct {
 type narrowingRule struct {
 	Path   []byte `json:"path"`
 	Access uint64 `json:"access"`
+}
+
+// narrow describes the run of a plan; see [RegisterNested].
+func narrow(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) *narrowing {
+	first := &plan.Layers[0]
+	n := &narrowing{Profile: profile, Umask: umask, HandledFS: first.HandledFS, HandledNet: first.HandledNet}
+	for _, dir := range own {
+		n.Own = append(n.Own, []byte(dir))
+	}
+	for _, s := range instead {
+		n.Redirects = append(n.Redirects, [2][]byte{[]byte(s.From), []byte(s.To)})
+	}
+	for _, path := range plan.Denied {
+		n.Denied = append(n.Denied, []byte(path))
+	}
+	for _, r := range first.Rules {
+		n.Rules = append(n.Rules, narrowingRule{[]byte(r.Path), r.Access})
+	}
+	return n
+}
+
+// readNarrowing reads what a launcher says of its run, which may be anyone's
+// words: unknown keys, a profile that does not validate, names that are not
+// absolute paths and anything after the end are errors.
+func readNarrowing(text []byte) (*narrowing, error) {
+	var n narrowing
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&n); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than one value")
+	}
+	if n.Profile == nil {
+		return nil, errors.New("no profile")
+	}
+	// Its own decoder validates, too; a supervisor relies on it.
+	if err := n.Profile.Validate(); err != nil {
+		return nil, err
+	}
+	if n.Umask > 0o777 {
+		return nil, fmt.Errorf("umask %#o", n.Umask)
+	}
+	names := append(append([][]byte(nil), n.Own...), n.Denied...)
+	for _, pair := range n.Redirects {
+		names = append(names, pair[0], pair[1])
+	}
+	for _, r := range n.Rules {
+		names = append(names, r.Path)
+	}
+	for _, name := range names {
+		if s := string(name); !path.IsAbs(s) || path.Clean(s) != s || strings.IndexByte(s, 0) >= 0 {
+			return nil, fmt.Errorf("%q is not a clean absolute path", s)
+		}
+	}
+	return &n, nil
 }

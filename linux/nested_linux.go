@@ -39,22 +39,7 @@ func (e *NestedError) Unwrap() error { return e.Err }
 // The plan must be one whose Nested is set. Command.Nested then has the command
 // belong to it.
 func RegisterNested(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
-	n := narrowing{Profile: profile, Umask: umask}
-	for _, dir := range own {
-		n.Own = append(n.Own, []byte(dir))
-	}
-	for _, s := range instead {
-		n.Redirects = append(n.Redirects, [2][]byte{[]byte(s.From), []byte(s.To)})
-	}
-	for _, path := range plan.Denied {
-		n.Denied = append(n.Denied, []byte(path))
-	}
-	first := &plan.Layers[0]
-	n.HandledFS, n.HandledNet = first.HandledFS, first.HandledNet
-	for _, r := range first.Rules {
-		n.Rules = append(n.Rules, narrowingRule{[]byte(r.Path), r.Access})
-	}
-	text, err := json.Marshal(n)
+	text, err := json.Marshal(narrow(plan, profile, own, instead, umask))
 	if err != nil {
 		return nil, &NestedError{err}
 	}

@@ -1,9 +1,7 @@
 package linux
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 
@@ -283,14 +281,12 @@ func (r *request) narrow() unix.Errno {
 	if e := r.read(r.args[2], text); e != 0 {
 		return e
 	}
-	var about narrowing
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&about) != nil || about.Profile == nil {
+	about, err := readNarrowing(text)
+	if err != nil {
 		return unix.EINVAL
 	}
 	in := &inner{outer: r.inner, interval: part, mark: part.mark(), launcher: -1}
-	if e := r.describe(in, &about); e != 0 {
+	if e := r.describe(in, about); e != 0 {
 		in.release()
 		return e
 	}
@@ -299,7 +295,6 @@ func (r *request) narrow() unix.Errno {
 		in.release()
 		return unix.ESRCH
 	}
-	var err error
 	if in.launcher, err = unix.PidfdOpen(int(pid), 0); err == nil {
 		in.perform, err = newPerformers(r.s, in.rulesets...)
 	}

@@ -31,7 +31,7 @@ func own(t *testing.T, name string) {
 	out, err := cmd.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if err != nil && (!ok || exit.ExitCode() == noMounts) {
-		sandboxtest.Skip(t, "mount namespaces do not work here: %v %s", err, out)
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "mount namespaces do not work here: %v %s", err, out)
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -25,7 +25,7 @@ import (
 func requireSandbox(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, darwin.ErrSandboxed) {
-		sandboxtest.Skip(t, "%v", err)
+		sandboxtest.Skip(t, sandboxtest.Machine, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

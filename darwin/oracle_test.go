@@ -30,7 +30,7 @@ func evaluator(t testing.TB) string {
 		tool = filepath.Join(tool, "sbpl-eval")
 	}
 	if _, err := os.Stat(tool); err != nil {
-		sandboxtest.Skip(t, "sbpl-eval is not at %s: set SKILLRUN_SBPL_EVAL", tool)
+		sandboxtest.Skip(t, sandboxtest.Machine, "sbpl-eval is not at %s: set SKILLRUN_SBPL_EVAL", tool)
 	}
 	sandboxtest.Program(t, "tinyscheme")
 	sandboxtest.Program(t, "python3")

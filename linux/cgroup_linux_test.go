@@ -77,7 +77,7 @@ func TestCgroupPlace(t *testing.T) {
 func TestCgroup(t *testing.T) {
 	place, ok := linux.FindCgroup()
 	if !ok {
-		sandboxtest.Skip(t, "no group can be made here")
+		sandboxtest.Skip(t, sandboxtest.Cgroups, "no group can be made here")
 	}
 	name := "skillrun-test-" + strconv.Itoa(os.Getpid())
 	g, err := place.Make(name, &profiles.Limits{Memory: 64 << 20, Processes: 10, CPU: time.Hour})

@@ -42,7 +42,7 @@ func TestSelfTest(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				if f.Landlock < 6 && tt.name == "signals" && !f.Namespaces {
-					sandboxtest.Skip(t, "nothing scopes signals here")
+					sandboxtest.Skip(t, sandboxtest.Machine, "nothing scopes signals here")
 				}
 				plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces, Closed: closed})
 				tt.spoil(plan)

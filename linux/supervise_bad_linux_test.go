@@ -51,7 +51,7 @@ func TestSupervisedBadInput(t *testing.T) {
 func TestSupervisedPlainFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); errors.Is(err, unix.EPERM) {
-		sandboxtest.Skip(t, "only root mounts")
+		sandboxtest.Skip(t, sandboxtest.Mounts, "only root mounts")
 	} else if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func TestBadState(t *testing.T) {
 	})
 	own := func(t *testing.T) *syscall.SysProcAttr {
 		if exec.Command("unshare", "-Urm", "true").Run() != nil {
-			sandboxtest.Skip(t, "no mounts of our own here")
+			sandboxtest.Skip(t, sandboxtest.Namespaces, "no mounts of our own here")
 		}
 		id := func(n int) []syscall.SysProcIDMap {
 			return []syscall.SysProcIDMap{{ContainerID: n, HostID: n, Size: 1}}
@@ -263,7 +263,7 @@ func TestBadState(t *testing.T) {
 	})
 	t.Run("foreign", func(t *testing.T) {
 		if os.Geteuid() != 0 {
-			sandboxtest.Skip(t, "only root can give a directory away")
+			sandboxtest.Skip(t, sandboxtest.Root, "only root can give a directory away")
 		}
 		lines := start(t, `chown 1000 "$STATE"`, nil)
 		if len(lines) == 0 || !strings.Contains(lines[0], "audit log: ") {

@@ -297,7 +297,7 @@ func TestClients(t *testing.T) {
 		f := strings.Fields(line)
 		cmd := exec.Command(f[0], f[1:]...)
 		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil && sandboxtest.MustHave() {
+		if out, err := cmd.CombinedOutput(); err != nil && sandboxtest.MustHave(sandboxtest.Machine) {
 			t.Fatalf("%s: %v: %s", line, err, out)
 		}
 		b, _ := os.ReadFile(filepath.Join(dir, f[slices.Index(f, "-o")+1]))
@@ -319,7 +319,7 @@ func TestClients(t *testing.T) {
 				}
 				bare, errs := sites[0].start(t, true, script(c, "good.example"))
 				if bare == "" {
-					sandboxtest.Skip(t, "does not work outside either: %s", errs)
+					sandboxtest.Skip(t, sandboxtest.Machine, "does not work outside either: %s", errs)
 				}
 				for k, s := range sites {
 					if got, errs := s.start(t, false, script(c, "good.example")); got != bare {

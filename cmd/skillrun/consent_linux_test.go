@@ -298,7 +298,7 @@ func TestAccountHome(t *testing.T) {
 	u := newPerson(t)
 	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
 	if err != nil || account.HomeDir == "/" {
-		sandboxtest.Skip(t, "no home in the user database")
+		sandboxtest.Skip(t, sandboxtest.Account, "no home in the user database")
 	}
 	for path, want := range map[string]string{account.HomeDir + "/.ssh/none": "denied", account.HomeDir + "/none": "allowed", u.home + "/.ssh/id": "denied"} {
 		out, err := u.command("explain", "--grant", "filesystem.read:"+account.HomeDir, "--grant", "filesystem.read:"+u.home, "--path", path).CombinedOutput()

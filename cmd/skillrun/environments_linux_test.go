@@ -258,7 +258,7 @@ func compareReceipt(t *testing.T, skill string, o owner, report string) {
 	}
 	f := linux.ProbeDeep()
 	if f.Landlock < 7 || !f.Notify || !f.Children {
-		sandboxtest.Skip(t, "the golden receipts are of another kernel than %+v", f)
+		sandboxtest.Skip(t, sandboxtest.Machine, "the golden receipts are of another kernel than %+v", f)
 	}
 	// A container's filter and a host that refuses namespaces come to the same.
 	environment := []string{"namespaces", "root"}

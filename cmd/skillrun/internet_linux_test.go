@@ -94,7 +94,7 @@ func inOwnInternet(t *testing.T) bool {
 		cmd.SysProcAttr.AmbientCaps = []uintptr{capNetBindService, capNetAdmin, capNetRaw, capSysAdmin}
 	}
 	if !ownNetwork() {
-		sandboxtest.Skip(t, "no network namespaces")
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "no network namespaces")
 	}
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -102,7 +102,7 @@ func inOwnInternet(t *testing.T) bool {
 	case errors.As(err, &exit):
 		t.Errorf("%s", out)
 	case err != nil:
-		sandboxtest.Skip(t, "%v", err)
+		sandboxtest.Skip(t, sandboxtest.Machine, "%v", err)
 	case testing.Verbose():
 		t.Logf("%s", out)
 	}
@@ -198,7 +198,7 @@ func (w *internet) sink(t *testing.T) {
 	}()
 	for _, at := range [][2]string{{"udp", ":7777"}, {"udp", ":443"}, {"udp", ":5353"}, {"ip4:253", "0.0.0.0"}, {"ip6:253", "::"}, {"ip4:icmp", "0.0.0.0"}, {"ip4:136", "0.0.0.0"}} {
 		pc, err := net.ListenPacket(at[0], at[1])
-		if err != nil && !sandboxtest.MustHave() {
+		if err != nil && !sandboxtest.MustHave(sandboxtest.Machine) {
 			continue
 		}
 		if err != nil {

@@ -58,9 +58,9 @@ func TestScripts(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "root":
-				return has(os.Geteuid() == 0, "root")
+				return has(os.Geteuid() == 0, sandboxtest.Root, "root")
 			case "network": // of a run's own
-				return has(ownNetwork(), "network namespaces")
+				return has(ownNetwork(), sandboxtest.Namespaces, "network namespaces")
 			}
 			return false, errors.New("unknown condition")
 		},
@@ -72,8 +72,8 @@ func TestScripts(t *testing.T) {
 }
 
 // has is ok; that a machine lacks what it should have is an error.
-func has(ok bool, what string) (bool, error) {
-	if !ok && sandboxtest.MustHave() {
+func has(ok bool, l sandboxtest.Lack, what string) (bool, error) {
+	if !ok && sandboxtest.MustHave(l) {
 		return false, fmt.Errorf("this machine has no %s, and CI=true says that it should", what)
 	}
 	return ok, nil

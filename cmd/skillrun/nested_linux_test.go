@@ -31,7 +31,7 @@ func eachOuter(t *testing.T, f func(o *outerRun, inside bool)) {
 	sandboxtest.Require(t, "landlock", "seccomp", "notify")
 	features := linux.ProbeDeep()
 	if features.Landlock < 6 {
-		sandboxtest.Skip(t, "below Landlock ABI 6 a run inside does not hold signals, and is refused")
+		sandboxtest.Skip(t, sandboxtest.Machine, "below Landlock ABI 6 a run inside does not hold signals, and is refused")
 	}
 	start := func(t *testing.T, secret bool) *outerRun {
 		dir, env := home(t)

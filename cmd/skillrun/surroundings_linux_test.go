@@ -182,7 +182,7 @@ func TestMissingPlaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if exec.Command("unshare", "-Urm", "true").Run() != nil {
-				sandboxtest.Skip(t, "no mounts of our own here")
+				sandboxtest.Skip(t, sandboxtest.Namespaces, "no mounts of our own here")
 			}
 			dir, env := place(t)
 			id := []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
@@ -302,7 +302,7 @@ func TestInsideBwrap(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
 	prefix := []string{"bwrap", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--dev-bind", "/", "/", "--proc", "/proc"}
 	if exec.Command(prefix[0], append(prefix[1:], "true")...).Run() != nil {
-		sandboxtest.Skip(t, "bwrap does not work here")
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "bwrap does not work here")
 	}
 	dir, env := home(t)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "outside"), []byte("secret\n"), 0o644); err != nil {

@@ -53,7 +53,7 @@ func inOwnNetwork(m *testing.M) (int, error) {
 func needNetwork(t testing.TB) {
 	t.Helper()
 	if os.Getenv(inside) == "" {
-		sandboxtest.Skip(t, "no network namespace")
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "no network namespace")
 	}
 }
 

@@ -12,20 +12,24 @@ import (
 func Require(t testing.TB, mechanisms ...string) {
 	t.Helper()
 	f := linux.ProbeDeep()
-	has := map[string]bool{
-		"landlock":   f.Landlock > 0,
-		"seccomp":    f.Seccomp,
-		"notify":     f.Notify,
-		"namespaces": f.Namespaces,
-		"root":       os.Geteuid() == 0,
-	}
 	for _, m := range mechanisms {
-		ok, known := has[m]
-		switch {
-		case !known:
+		ok, lack := false, Machine
+		switch m {
+		case "landlock":
+			ok = f.Landlock > 0
+		case "seccomp":
+			ok = f.Seccomp
+		case "notify":
+			ok = f.Notify
+		case "namespaces":
+			ok, lack = f.Namespaces, Namespaces
+		case "root":
+			ok, lack = os.Geteuid() == 0, Root
+		default:
 			t.Fatalf("no such mechanism: %s", m)
-		case !ok:
-			Skip(t, "this machine has no %s", m)
+		}
+		if !ok {
+			Skip(t, lack, "this machine has no %s", m)
 		}
 	}
 }

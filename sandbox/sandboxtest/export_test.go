@@ -1,0 +1,4 @@
+package sandboxtest
+
+// Lacks is how many there are.
+const Lacks = lacks

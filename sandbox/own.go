@@ -70,6 +70,9 @@ func (o *own) shared() [3][2]string {
 // masked is an empty file that nobody may read, to mount over denied ones.
 func (o *own) masked() string { return filepath.Join(o.dir, "masked") }
 
+// OfRuns is the source of what keeps runs from each other's directories.
+const OfRuns = "built-in:runs"
+
 // tempRoots are tried in order. The environment is not asked: a project can
 // set TMPDIR.
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
@@ -131,6 +134,15 @@ func ownParents(root string) string {
 	return filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
 }
 
+// standIn is the name of a run's own directory where no run is meant.
+const standIn = "RUN"
+
+func standsIn() *own { return &own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)} }
+
+// Guarded gives the profile as a run is held to it, for explaining: where it
+// could write in the directories of other runs, their denial is added.
+func Guarded(p *profiles.Profile) *profiles.Profile { return standsIn().guarded(p) }
+
 // guarded gives the profile of a run that could write in the directory of all of
 // this user's runs, since all of /tmp was granted, with a denial of all there but
 // its own: it could put links in the place of the directories that the next
@@ -147,10 +159,13 @@ func (o *own) guarded(p *profiles.Profile) *profiles.Profile {
 		if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
 			continue
 		}
+		denial := profiles.Denial{Path: dir, Access: change, Class: profiles.Control,
+			Origin: profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}}
+		if filepath.Dir(o.dir) == dir {
+			denial.Except = []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
+		}
 		q := *p
-		q.Denials = append(slices.Clone(p.Denials), profiles.Denial{Path: dir, Access: change, Class: profiles.Control,
-			Except: []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")},
-			Origin: profiles.Origin{Source: "built-in:runs", Reason: "what runs have for themselves"}})
+		q.Denials = append(slices.Clone(p.Denials), denial)
 		p = &q
 	}
 	return p

@@ -222,15 +222,12 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 	return c.Plan.Move(stands.dir, o.dir), of(o), fresh
 }
 
-// standIn is the name of a run's own directory where no run is meant.
-const standIn = "RUN"
-
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
 // for theirs.
 func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
-	stands := &own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)}
+	stands := standsIn()
 	facts := factsFor(stands, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true

@@ -14,6 +14,7 @@ import (
 
 	"skillrun/policy"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 	"skillrun/sandbox/egress"
 )
 
@@ -56,6 +57,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	p = sandbox.Guarded(p)
 	asked := false
 	if path := c.String("path"); path != "" {
 		asked = true
@@ -269,7 +271,11 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 		if d.Match != "" {
 			name += "/**/" + d.Match
 		}
-		fmt.Fprintf(w, "  %-5s %s  (%s)\n", d.Access, policy.Escape(name), originText(d.Origin))
+		tail := ""
+		if d.Origin.Source == sandbox.OfRuns {
+			tail = "; no grant lifts it"
+		}
+		fmt.Fprintf(w, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}
 	alike.print(w)
 	fmt.Fprintf(w, "\nnetwork: %s\n", p.Network.Mode)

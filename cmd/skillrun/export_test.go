@@ -34,3 +34,8 @@ func Variables() []string {
 func AskChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, error) {
 	return askChoice(r, w, p)
 }
+
+// WritePlaced writes a report.
+func WritePlaced(name string, theirs func(dir string) bool, data []byte) error {
+	return writePlaced(name, theirs, data)
+}

@@ -159,6 +159,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		p.Abort()
 		return Result{}, err
 	}
+	defer time.AfterFunc(settleAfter, settle).Stop()
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
 	watcher.start(p)
 	stop := forward(spec.Signals, p.Signal)

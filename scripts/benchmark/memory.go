@@ -8,7 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// settled is how long a command has run when its memory is looked at: longer than
+// skillrun waits before it gives back what only starting needed.
+const settled = 300 * time.Millisecond
 
 // memory prints the proportional set size of everything that skillrun adds to
 // a command, while one runs: launcher and guardian, not the command itself.
@@ -47,6 +52,7 @@ func (w *world) beside(namespaces string) (kib int, err error) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		return 0, err
 	}
+	time.Sleep(settled)
 	return tree(cmd.Process.Pid, "cat")
 }
 

@@ -14,6 +14,7 @@ import (
 	"skillrun/darwin"
 	"skillrun/policy"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // platformFlags choose another machine than this one, for profile and explain.
@@ -83,6 +84,9 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 		return nil, err
 	}
 	if file == "" {
+		if j.host.OS == "darwin" { // of another machine nobody knows the user's number
+			m.profile = sandbox.Guarded(m.profile)
+		}
 		lookAround(m.facts, m.profile)
 	}
 	if m.profile.Network.Mode == profiles.NetHosts && m.facts.ProxyPort == 0 {

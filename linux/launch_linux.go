@@ -266,12 +266,16 @@ func endOrphans() {
 	}
 }
 
-// Begin lets the command start. It returns when everything is in force and the
-// program is about to run, or with the step that failed; until then the
-// descriptors in Command.Stdio must stay open. Where the plan has a listener,
-// [Process.Listener] is valid from here on.
+// Release lets the command start.
+func (p *Process) Release() { wake(&p.board.begun) }
+
+// Begin lets the command start, if [Process.Release] has not. It returns when
+// everything is in force and the program is about to run, or with the step that
+// failed; until then the descriptors in Command.Stdio must stay open.
 func (p *Process) Begin() error {
-	wake(&p.board.begun)
+	if load(&p.board.begun) == 0 {
+		p.Release()
+	}
 	await(&p.board.ready)
 	return p.startError()
 }
@@ -289,18 +293,19 @@ func (p *Process) Abort() {
 	p.closeAll()
 }
 
-// Supervision gives what a [Supervisor] of this run needs of it: the listener,
-// which the supervisor then owns, the first layer's ruleset and the root
-// directory. It is false where the plan has no listener.
-func (p *Process) Supervision() (Supervision, bool) {
-	if p.board.listener == 0 {
-		return Supervision{}, false
-	}
-	ruleset := -1
+// Supervision gives what a [Supervisor] of this run needs of it beforehand.
+func (p *Process) Supervision() Supervision {
+	c := Supervision{Ruleset: -1, Inherited: p.inherited}
 	if len(p.layers) > 0 {
-		ruleset = p.layers[0]
+		c.Ruleset = p.layers[0]
 	}
-	return Supervision{Listener: int(p.board.listener) - 1, Ruleset: ruleset, Root: int(p.board.root) - 1, Guardian: p.reaper(), Inherited: p.inherited}, true
+	return c
+}
+
+// Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
+// returned. It then owns the listener.
+func (p *Process) Begun() Begun {
+	return Begun{Listener: int(p.board.listener) - 1, Root: int(p.board.root) - 1, Guardian: p.reaper()}
 }
 
 // reaper is the process to which the run's orphans go.
@@ -329,10 +334,18 @@ func (p *Process) startError() error {
 		err = errNotProven
 	case b.errno == 0:
 		err = errors.New("a call that must be refused succeeded")
-	case s == stageLandlock && err == syscall.E2BIG:
-		err = errors.New("there are 16 domains around this process already, and no kernel has more")
+	case s == stageLandlock:
+		err = restrictError(err)
 	}
 	return &StartError{Step: s.String(), Exec: s == stageExec, Namespace: s == stageMap || s == stageMount, Err: err}
+}
+
+// restrictError says in words what landlock_restrict_self(2) means.
+func restrictError(err error) error {
+	if err == syscall.E2BIG {
+		return errors.New("there are 16 domains around this process already, and no kernel has more")
+	}
+	return err
 }
 
 // Signal sends a signal to the command; it fails with [os.ErrProcessDone] when

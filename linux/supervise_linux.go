@@ -20,21 +20,10 @@ import (
 // the command with two Landlock layers, the second of which lacks every right
 // that is mediated, and with a filter that notifies the calls of [calls].
 type Supervision struct {
-	// Listener is the filter's listener. The Supervisor owns it from then on.
-	Listener int
 	// Ruleset is the first of the command's two Landlock layers, with which
-	// performing threads restrict themselves. It may be closed once Supervise
-	// has returned. -1 stands for none and is for tests alone.
+	// performing threads restrict themselves. It may be closed once
+	// NewSupervisor has returned. -1 stands for none and is for tests alone.
 	Ruleset int
-	// Process is a process of the run whose root directory is that of all of
-	// it (the filter refuses chroot and its kin), seen from here.
-	Process int
-	// Root is that directory, an O_PATH descriptor, where the launcher has one;
-	// Process is not looked at then.
-	Root int
-	// Guardian is the process to which orphans of the run go; 0 if none. Only
-	// signals ask for it.
-	Guardian int
 	// Filter is what the run's filter notifies.
 	Filter  FilterFeatures
 	Profile *profiles.Profile
@@ -89,6 +78,21 @@ type Supervision struct {
 	Verdict func(Refusal)
 }
 
+// Begun is what a run that has begun hands over.
+type Begun struct {
+	// Listener is the filter's listener. The Supervisor owns it from then on.
+	Listener int
+	// Process is a process of the run whose root directory is that of all of
+	// it (the filter refuses chroot and its kin), seen from here.
+	Process int
+	// Root is that directory, an O_PATH descriptor, where the launcher has one;
+	// Process is not looked at then.
+	Root int
+	// Guardian is the process to which orphans of the run go; 0 if none. Only
+	// signals ask for it.
+	Guardian int
+}
+
 // Redirect serves names beneath From, where the Profile grants nothing, from
 // the directory To.
 type Redirect struct{ From, To string }
@@ -118,6 +122,8 @@ type Supervisor struct {
 	self      int          // /proc/self/fd
 	runsProc  uint64       // device of the /proc that the run sees, 0 if none
 	config    Supervision
+	run       Begun
+	begun     chan int // the listener, for the resolving thread
 	table     map[uintptr]*call
 	decider   *decider
 	deciders  deciders // it alone
@@ -140,15 +146,18 @@ type Supervisor struct {
 	err       error
 }
 
-// Supervise starts to serve the run's notified calls.
+// NewSupervisor gets ready to serve a run that is about to begin, so that this
+// is done beside its beginning. [Supervisor.Serve] or [Supervisor.Close] follows.
 //
 // Its resolving thread is outside Landlock, since a restricted thread may
 // neither read the command's memory nor look through its /proc; it opens
 // nothing but O_PATH descriptors, which give no access, and what such a thread
 // could not open for the command although the command could. Its performing
 // threads act on these, restricted as the command is by the first layer.
-func Supervise(c Supervision) (*Supervisor, error) {
-	s := &Supervisor{listener: c.Listener, config: c, done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Umask)}
+func NewSupervisor(c Supervision) (*Supervisor, error) {
+	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Umask)}
+	started := make(chan error, 1)
+	go s.serve(started)
 	s.deciders = deciders{s.decider}
 	s.table = make(map[uintptr]*call)
 	list := calls()
@@ -156,33 +165,16 @@ func Supervise(c Supervision) (*Supervisor, error) {
 		s.table[list[i].nr] = &list[i]
 	}
 	var err error
-	open := func(path string, flags int) int {
-		fd, e := unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		if e != nil && err == nil {
-			err = fmt.Errorf("cannot open %s for the supervisor: %w", path, e)
-		}
-		return fd
+	s.proc, err = openPlace("/proc")
+	if err == nil {
+		s.self, err = openPlace("/proc/self/fd")
 	}
-	s.proc = open("/proc", unix.O_PATH|unix.O_DIRECTORY)
-	s.self = open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY)
-	root := "/proc/" + strconv.Itoa(c.Process) + "/root"
-	if c.Root > 0 {
-		root = "/proc/self/fd/" + strconv.Itoa(c.Root)
-	}
-	s.root = open(root, unix.O_PATH|unix.O_DIRECTORY)
 	if s.wake, _ = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); s.wake < 0 && err == nil {
 		err = errors.New("cannot make an eventfd for the supervisor")
 	}
 	s.bell = os.NewFile(uintptr(s.wake), "eventfd")
 	if err == nil {
 		err = s.findDenied()
-	}
-	if err == nil {
-		err = s.findView()
-	}
-	var proc unix.Stat_t
-	if err == nil && unix.Fstatat(s.root, "proc", &proc, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		s.runsProc = proc.Dev
 	}
 	s.copies.probe(c.KeepSockets)
 	if c.Egress != nil && err == nil {
@@ -191,20 +183,41 @@ func Supervise(c Supervision) (*Supervisor, error) {
 	if err == nil {
 		s.perform, err = newPerformers(s, c.Ruleset)
 	}
+	if e := <-started; e != nil && err == nil {
+		err = e
+	}
 	if err != nil {
-		s.release()
+		s.Close()
 		return nil, err
+	}
+	return s, nil
+}
+
+// Serve begins to serve. The Supervisor owns the listener from then on. After
+// an error it is closed.
+func (s *Supervisor) Serve(run Begun) error {
+	s.run, s.listener = run, run.Listener
+	s.perform.quick[0].listener = uintptr(run.Listener) // it has nothing to do yet
+	root := "/proc/" + strconv.Itoa(run.Process) + "/root"
+	if run.Root > 0 {
+		root = "/proc/self/fd/" + strconv.Itoa(run.Root)
+	}
+	var err error
+	if s.root, err = openPlace(root); err == nil {
+		err = s.findView()
+	}
+	if err != nil {
+		s.Close()
+		return err
+	}
+	var proc unix.Stat_t
+	if unix.Fstatat(s.root, "proc", &proc, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		s.runsProc = proc.Dev
 	}
 	// The answer comes back on the processor that asked: 4 us instead of 40.
 	// Kernels before 6.6 do not know it.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	started := make(chan error)
-	go s.serve(started)
-	if err := <-started; err != nil {
-		s.perform.close()
-		s.release()
-		return nil, err
-	}
+	s.begun <- s.listener
 	go func() {
 		for count := make([]byte, 8); ; s.collect() {
 			if _, err := s.bell.Read(count); err != nil {
@@ -212,7 +225,15 @@ func Supervise(c Supervision) (*Supervisor, error) {
 			}
 		}
 	}()
-	return s, nil
+	return nil
+}
+
+func openPlace(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("cannot open %s for the supervisor: %w", path, err)
+	}
+	return fd, nil
 }
 
 func (s *Supervisor) release() {
@@ -224,7 +245,7 @@ func (s *Supervisor) release() {
 		unix.Close(s.listener)
 	}
 	s.bell.Close()
-	for _, fd := range []int{s.root, s.proc, s.self} {
+	for _, fd := range [...]int{s.root, s.proc, s.self} {
 		if fd > 0 {
 			unix.Close(fd)
 		}
@@ -251,13 +272,16 @@ func (s *Supervisor) findDenied() error {
 // atomic saves replaced is let go.
 func (s *Supervisor) Close() error {
 	s.closing.Do(func() {
+		close(s.begun)
 		// Nothing wakes a thread that waits for a notification but the next one
 		// or, from Linux 6.11 on, the end of the run. It waits by itself all the
 		// same, without a look at anything else: that is 1 us of every call.
 		if s.left = s.state.Swap(resolverLeft) == resolverWaits; !s.left {
 			<-s.done
 		}
-		s.perform.close()
+		if s.perform != nil {
+			s.perform.close()
+		}
 		s.nested.release()
 		s.kept.release()
 		s.copies.release()
@@ -325,11 +349,16 @@ func (s *Supervisor) serve(started chan<- error) {
 	// A root launcher must not look through directories that the command,
 	// without capabilities, could not enter.
 	if err := dropCapabilities(s.config.Capabilities); err != nil {
+		close(s.done)
 		started <- fmt.Errorf("cannot drop the supervisor's capabilities: %w", err)
 		return
 	}
 	started <- nil
-	listener := s.listener
+	listener, ok := <-s.begun
+	if !ok {
+		close(s.done)
+		return
+	}
 	for s.state.CompareAndSwap(resolverWorks, resolverWaits) {
 		var n notification // must be zero, or it fails with EINVAL
 		_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))

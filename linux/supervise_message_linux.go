@@ -163,9 +163,9 @@ func signalled(dir int) bool {
 // have open. It fails where not all of them can be looked into.
 func (s *Supervisor) openSockets() (map[uint64]bool, bool) {
 	open := map[uint64]bool{}
-	first := s.config.Guardian
+	first := s.run.Guardian
 	if first == 0 {
-		first = s.config.Process
+		first = s.run.Process
 	}
 	pids := []string{strconv.Itoa(first)}
 	for i := 0; i < len(pids); i++ {
@@ -181,7 +181,7 @@ func (s *Supervisor) openSockets() (map[uint64]bool, bool) {
 			}
 			pids = append(pids, strings.Fields(string(children))...)
 		}
-		if i == 0 && s.config.Guardian != 0 {
+		if i == 0 && s.run.Guardian != 0 {
 			continue // which is not of the run
 		}
 		fds, err := os.ReadDir(proc + "/fd")

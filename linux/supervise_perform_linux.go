@@ -221,7 +221,7 @@ func (p *performers) restrict() error {
 	}
 	for _, fd := range p.rulesets {
 		if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
-			return fmt.Errorf("cannot restrict a performing thread: %w", err)
+			return &StartError{Step: stageLandlock.String(), Err: restrictError(err)}
 		}
 	}
 	return nil

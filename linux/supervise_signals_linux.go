@@ -60,14 +60,14 @@ func (s *Supervisor) stat(pid int) (parent, group int, ok bool) {
 // it or beneath the guardian, to whom orphans go.
 func (s *Supervisor) belongs(pid int) bool {
 	for depth := 0; pid > 1 && depth < 1<<16; depth++ {
-		if pid == s.config.Process {
+		if pid == s.run.Process {
 			return true
 		}
 		parent, _, ok := s.stat(pid)
 		if !ok {
 			return false
 		}
-		if s.config.Guardian != 0 && parent == s.config.Guardian {
+		if s.run.Guardian != 0 && parent == s.run.Guardian {
 			return true
 		}
 		pid = parent

@@ -11,15 +11,39 @@ import (
 // stops it: this process, which gets the same, stops only after it. A program
 // that catches or ignores the signal then goes on as if it had been started
 // without skillrun. What is ignored already stays so, for the command, too.
-func leaveStops() (restore func()) {
-	ignored := ignoredSignals()
-	caught := make(chan os.Signal, 1) // of which nothing is read
-	for _, s := range [...]syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
-		if ignored>>(s-1)&1 == 0 {
-			signal.Notify(caught, s)
+//
+// It is done beside other work, which [stops.wait] ends: each signal takes turns
+// with a thread of the runtime's own.
+func leaveStops() *stops {
+	s := &stops{make(chan os.Signal, 1), make(chan struct{})}
+	go func() {
+		defer close(s.left)
+		ignored := ignoredSignals()
+		for _, n := range [...]syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
+			if ignored>>(n-1)&1 == 0 {
+				signal.Notify(s.caught, n)
+			}
 		}
+	}()
+	return s
+}
+
+type stops struct {
+	caught chan os.Signal // of which nothing is read
+	left   chan struct{}
+}
+
+func (s *stops) wait() {
+	if s != nil {
+		<-s.left
 	}
-	return func() { signal.Stop(caught) }
+}
+
+func (s *stops) restore() {
+	if s != nil {
+		<-s.left
+		signal.Stop(s.caught)
+	}
 }
 
 // ignoredSignals gives those that this process ignores, a bit each.

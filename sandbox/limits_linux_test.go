@@ -164,7 +164,7 @@ func run(t *testing.T, script string, limits profiles.Limits, namespaces sandbox
 	result, err := sandbox.Run(&sandbox.Spec{
 		Profile: p, Path: python, Argv: []string{"python3", "-c", script}, Dir: dir, Environ: os.Environ(),
 		Stdout: w, Stderr: w, Namespaces: namespaces, Firm: firm, Files: os.DirFS("/"),
-		Started: func(s sandbox.Started) error {
+		Starting: func(s sandbox.Started) {
 			for _, c := range s.Receipt {
 				if strings.HasPrefix(c.Name, "limit.") && c.Strength == profiles.None {
 					t.Logf("not held here: %s: %s", c.Name, c.Note)
@@ -174,7 +174,6 @@ func run(t *testing.T, script string, limits profiles.Limits, namespaces sandbox
 					t.Errorf("%s is %s in a control group", c.Name, c.Strength)
 				}
 			}
-			return nil
 		},
 	})
 	w.Close()

@@ -70,9 +70,13 @@ type Spec struct {
 	Strict bool
 	// AllowGaps names the clauses that may be gaps.
 	AllowGaps []string
+	// Starting is called, if it is not nil, when it is known what a command will
+	// run under, and again if namespaces that were to be made could not be. It
+	// must not wait.
+	Starting func(Started)
 	// Started is called when everything is ready and before the command runs.
 	// If it fails, the command does not run.
-	Started func(Started) error
+	Started func() error
 	// Ended is called when every process of the run has ended, before its own
 	// directories are removed; home is what it had as HOME.
 	Ended func(home string)

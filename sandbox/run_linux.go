@@ -54,6 +54,12 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	var stops *stops
+	jobs := jobControl()
+	if jobs {
+		stops = leaveStops()
+		defer stops.restore()
+	}
 	var git error
 	configured := make(chan struct{})
 	go func() {
@@ -110,10 +116,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		},
 		Wall:   spec.Profile.Limits.Wall,
 		Cgroup: group,
-		Jobs:   jobControl(),
-	}
-	if cmd.Jobs {
-		defer leaveStops()()
+		Jobs:   jobs,
 	}
 	var leads *linux.Egress
 	if plan.Filter&linux.NotifyInternet != 0 {
@@ -128,6 +131,10 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer cmd.Nested.Over()
 	}
+	if spec.Starting != nil {
+		spec.Starting(Started{plan.Receipt, own.home(), own.temp()})
+	}
+	stops.wait()
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
 		return Result{}, err
@@ -145,19 +152,30 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}
 	if spec.Started != nil {
-		if err := spec.Started(Started{plan.Receipt, own.home(), own.temp()}); err != nil {
+		if err := spec.Started(); err != nil {
 			p.Abort()
 			return Result{}, err
 		}
 	}
-	if err := p.Begin(); err != nil {
-		p.Wait()
-		return Result{}, err
-	}
+	// The supervisor gets ready while the command is being confined.
+	p.Release()
 	supervisor, err := supervise(spec, plan, p, own, facts, door, leads)
 	if err != nil {
 		p.Abort()
 		return Result{}, err
+	}
+	if err := p.Begin(); err != nil {
+		if supervisor != nil {
+			supervisor.Close()
+		}
+		p.Wait()
+		return Result{}, err
+	}
+	if supervisor != nil {
+		if err := supervisor.Serve(p.Begun()); err != nil {
+			p.Abort()
+			return Result{}, err
+		}
 	}
 	defer time.AfterFunc(settleAfter, settle).Stop()
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
@@ -267,12 +285,12 @@ func (o *own) lockSeen(plan *linux.Plan) (err error) {
 	return err
 }
 
-// supervise serves the run's notified calls, where the plan has any.
+// supervise gets ready to serve the run's notified calls, where the plan has any.
 func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
-	config, ok := p.Supervision()
-	if !ok {
+	if plan.Filter&linux.NotifyFeatures == 0 {
 		return nil, nil
 	}
+	config := p.Supervision()
 	config.Profile = plan.WithLinked(own.guarded(spec.Profile))
 	config.Filter = plan.Filter
 	config.Own = facts.Own
@@ -309,7 +327,7 @@ func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts l
 			spec.Refused(refusal)
 		}
 	}
-	return linux.Supervise(config)
+	return linux.NewSupervisor(config)
 }
 
 func isSocketCall(name string) bool {

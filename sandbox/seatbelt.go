@@ -77,8 +77,11 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if spec.Starting != nil {
+		spec.Starting(Started{receipt, own.home(), own.temp()})
+	}
 	if spec.Started != nil {
-		if err := spec.Started(Started{receipt, own.home(), own.temp()}); err != nil {
+		if err := spec.Started(); err != nil {
 			return Result{}, err
 		}
 	}

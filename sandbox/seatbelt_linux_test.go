@@ -125,7 +125,7 @@ func TestSeatbeltRun(t *testing.T) {
 	m.spec.Environ = []string{"KEPT=yes", "SECRET=no", "BASH_ENV=/nowhere"}
 	m.spec.Profile.Env = profiles.Env{Pass: []profiles.EnvRule{{Name: "KEPT"}}, Set: []profiles.EnvVar{{Name: "OURS", Value: "two\nlines"}}}
 	var started sandbox.Started
-	m.spec.Started = func(s sandbox.Started) error { started = s; return nil }
+	m.spec.Starting = func(s sandbox.Started) { started = s }
 	r, err := m.run(t)
 	if err != nil || r.Status.ExitStatus() != 42 {
 		t.Fatalf("%v, %v", r.Status, err)
@@ -167,7 +167,7 @@ func TestSeatbeltFailures(t *testing.T) {
 		{"not executable", through, func(s *sandbox.Spec) { s.Path = "/etc/passwd" }, notExecutable},
 		{"directory", through, func(s *sandbox.Spec) { s.Path = "/" }, notExecutable},
 		{"start refused", through, func(s *sandbox.Spec) {
-			s.Started = func(sandbox.Started) error { return io.ErrUnexpectedEOF }
+			s.Started = func() error { return io.ErrUnexpectedEOF }
 		}, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -66,6 +66,7 @@ type recorder struct {
 	lost    []string // of what the command names in /tmp, what was made there
 	begin   time.Time
 	receipt profiles.Receipt
+	start   chan []audit.Entry // on its way
 	cache   *audit.Digests
 
 	interpreter, script string
@@ -135,10 +136,22 @@ func (r *recorder) close() {
 	r.cache.Close()
 }
 
-// started writes the start record: it must be safe before anything runs.
-func (r *recorder) started(s sandbox.Started) error {
-	<-r.known
+// starting begins to write down what the start record says, beside the setting
+// up of the run.
+func (r *recorder) starting(s sandbox.Started) {
 	r.receipt, r.temp = s.Receipt, s.Temp
+	r.start = make(chan []audit.Entry, 1)
+	go func() { r.start <- r.startEntries(s.Receipt) }()
+}
+
+// started writes the start record: it must be safe before anything runs.
+func (r *recorder) started() error {
+	_, err := r.log.Append(<-r.start...)
+	return err
+}
+
+func (r *recorder) startEntries(receipt profiles.Receipt) []audit.Entry {
+	<-r.known
 	start := &audit.Start{
 		Run:       r.id,
 		Session:   r.session,
@@ -159,10 +172,10 @@ func (r *recorder) started(s sandbox.Started) error {
 	for _, e := range r.job.set.Grants() {
 		start.Capabilities = append(start.Capabilities, capabilityOf(&e))
 	}
-	for _, c := range s.Receipt {
+	for _, c := range receipt {
 		start.Receipt = append(start.Receipt, audit.Clause{Name: c.Name, Must: c.Must, Strength: c.Strength.String(), Mechanism: c.Mechanism, Note: c.Note})
 	}
-	for _, g := range s.Receipt.Gaps(r.job.strict, nil) {
+	for _, g := range receipt.Gaps(r.job.strict, nil) {
 		start.Gaps = append(start.Gaps, g.Name)
 	}
 	start.Interpreter = audit.File{Path: r.interpreter, SHA256: r.warm.interpreter}
@@ -172,8 +185,7 @@ func (r *recorder) started(s sandbox.Started) error {
 		g.Run, g.Session, g.Skill = r.id, r.session, start.Skill
 		entries = append(entries, g)
 	}
-	_, err := r.log.Append(entries...)
-	return err
+	return entries
 }
 
 // skill is what the record says of the acting skill.

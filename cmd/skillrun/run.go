@@ -143,6 +143,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Observe:     rec.show || rec.tells || c.String("report") != "",
 		Strict:      j.strict,
 		AllowGaps:   j.allowGaps,
+		Starting:    rec.starting,
 		Started:     rec.started,
 		Refused:     rec.refused,
 		Ended:       rec.left,

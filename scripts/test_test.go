@@ -35,13 +35,17 @@ func TestUnsteady(t *testing.T) { if os.Getenv("FAIL") == "once" && first() { t.
 func TestBroken(t *testing.T)   { if os.Getenv("FAIL") == "always" { t.Fatal() } }
 func TestRace(t *testing.T)     { if os.Getenv("FAIL") == "attack" && first() { t.Fatal() } }
 func TestInherited(t *testing.T) { if os.Getenv("FAIL") == "refusal" && first() { t.Fatal() } }
+func TestScripts(t *testing.T) {
+	t.Run("usage", func(t *testing.T) { if os.Getenv("FAIL") == "script" && first() { t.Fatal() } })
+	t.Run("workspace", func(t *testing.T) { if os.Getenv("FAIL") == "workspace" && first() { t.Fatal() } })
+}
 func TestCrash(t *testing.T)    { if os.Getenv("FAIL") == "crash" && first() { panic("x") } }
 `} {
 		if err := os.WriteFile(filepath.Join(module, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for fail, want := range map[string]bool{"once": true, "always": false, "attack": false, "refusal": false, "crash": false} {
+	for fail, want := range map[string]bool{"once": true, "always": false, "attack": false, "refusal": false, "workspace": false, "script": true, "crash": false} {
 		cmd := exec.Command(script, "-vet=off", "./...")
 		cmd.Dir = module
 		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "FAIL="+fail, "MARK="+filepath.Join(t.TempDir(), "mark"))
@@ -49,7 +53,8 @@ func TestCrash(t *testing.T)    { if os.Getenv("FAIL") == "crash" && first() { p
 		if (err == nil) != want {
 			t.Errorf("%q: %v: %s", fail, err, out)
 		}
-		if said := strings.Contains(string(out), "unsteady: passed only alone\nskillrun TestUnsteady\n"); said != (fail == "once") {
+		said := strings.Contains(string(out), "unsteady: passed only alone\nskillrun Test"+map[string]string{"once": "Unsteady", "script": "Scripts"}[fail]+"\n")
+		if said != want {
 			t.Errorf("%q: said to be unsteady: %v: %s", fail, said, out)
 		}
 	}
@@ -62,6 +67,20 @@ func TestAttacksHaveNoSecondTry(t *testing.T) {
 	text, err := os.ReadFile("test")
 	if err != nil {
 		t.Fatal(err)
+	}
+	scripts := regexp.MustCompile(`\nscripts='(.*)'\n`).FindSubmatch(text)
+	if scripts == nil {
+		t.Fatal("no list of scripts in scripts/test")
+	}
+	named, all := regexp.MustCompile("^("+string(scripts[1])+")$"), 0
+	files, _ := filepath.Glob("../cmd/skillrun/testdata/script/*.txtar")
+	for _, file := range files {
+		if named.MatchString(strings.TrimSuffix(filepath.Base(file), ".txtar")) {
+			all++
+		}
+	}
+	if all != strings.Count(string(scripts[1]), "|")+1 {
+		t.Errorf("%d scripts are named %s", all, scripts[1])
 	}
 	list := regexp.MustCompile(`(?s)\nattacks='(.*?)'\n`).FindSubmatch(text)
 	if list == nil {
@@ -93,7 +112,7 @@ func TestAttacksHaveNoSecondTry(t *testing.T) {
 			t.Errorf("%s has a second try", name)
 		}
 	}
-	control, files, found := regexp.MustCompile(`\bcontrol\b`), token.NewFileSet(), 0
+	control, set, found := regexp.MustCompile(`\bcontrol\b`), token.NewFileSet(), 0
 	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -108,7 +127,7 @@ func TestAttacksHaveNoSecondTry(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(files, path, text, parser.ParseComments)
+		file, err := parser.ParseFile(set, path, text, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -121,7 +140,7 @@ func TestAttacksHaveNoSecondTry(t *testing.T) {
 			if f.Doc != nil {
 				from = f.Doc.Pos()
 			}
-			if !control.Match(text[files.Position(from).Offset:files.Position(f.End()).Offset]) {
+			if !control.Match(text[set.Position(from).Offset:set.Position(f.End()).Offset]) {
 				continue
 			}
 			found++

@@ -1,11 +1,28 @@
 package sandbox
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
 	"skillrun/profiles"
 )
+
+// tempVariables name the run's own directory for temporary files.
+var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP"}
+
+// OwnVariable says what a variable is set to that every run has for itself,
+// unless its profile sets it: "the run's own home directory". It is "" for any
+// other.
+func OwnVariable(name string) string {
+	switch {
+	case name == "HOME":
+		return "the run's own home directory"
+	case slices.Contains(tempVariables[:], name):
+		return "the run's own directory for temporary files"
+	}
+	return ""
+}
 
 // Environ builds the environment of a run: of the caller's variables those the
 // profile passes, then what the profile sets, then the run's own directories.
@@ -21,7 +38,7 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 		}
 	}
 	vars["HOME"] = home
-	for _, name := range [...]string{"TMPDIR", "TMP", "TEMP"} {
+	for _, name := range tempVariables {
 		vars[name] = temp
 	}
 	for _, name := range [...]string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {

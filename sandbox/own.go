@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"skillrun/profiles"
@@ -101,16 +102,16 @@ func isRunsTemp(dir string) bool {
 // the roots, short enough for unix socket names in it. What is to be in it
 // [own.furnish] makes.
 func newOwnBelow(roots []string) (*own, error) {
-	var errs []error
+	var errs []string
 	for _, root := range roots {
 		root, err := filepath.EvalSymlinks(root) // macOS asks about /private/tmp
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, err.Error())
 			continue
 		}
 		parent := ownParents(root)
 		if err := ownParent(parent); err != nil {
-			errs = append(errs, err)
+			errs = append(errs, err.Error())
 			continue
 		}
 		sweep(parent)
@@ -121,12 +122,12 @@ func newOwnBelow(roots []string) (*own, error) {
 				return o, nil
 			}
 			if try == 3 {
-				errs = append(errs, err)
+				errs = append(errs, err.Error())
 				break
 			}
 		}
 	}
-	return nil, fmt.Errorf("make the run's own directory: %w", errors.Join(errs...))
+	return nil, errors.New("make the run's own directory: " + strings.Join(errs, "; "))
 }
 
 // ownParents is the directory of all runs of this user below a root.

@@ -24,10 +24,10 @@ func auditCommand() *cli.Command {
 			{Name: "tail", Usage: "the last records, and with --follow those to come", Flags: []cli.Flag{
 				&cli.IntFlag{Name: "n", Value: 20, Usage: "how `MANY`"},
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more"},
-			}, Action: auditTail},
-			{Name: "verify", Usage: "check the chain and name the first broken record", Action: auditVerify},
+			}, Action: wordless(auditTail)},
+			{Name: "verify", Usage: "check the chain and name the first broken record", Action: wordless(auditVerify)},
 			{Name: "explain", Usage: "why a run, or a call of an agent's tool, was allowed or not", UsageText: "skillrun audit explain RUN", Action: auditExplain},
-			{Name: "sessions", Usage: "the agent sessions that the log tells of", Action: auditSessions},
+			{Name: "sessions", Usage: "the agent sessions that the log tells of", Action: wordless(auditSessions)},
 		},
 	}
 }
@@ -70,6 +70,9 @@ func auditTail(c *cli.Context) error {
 	dir, err := auditDir()
 	if err != nil {
 		return err
+	}
+	if c.Int("n") < 0 {
+		return usage(fmt.Errorf("audit tail: -n %d: how many cannot be below 0", c.Int("n")))
 	}
 	last, err := printTail(dir, c.Int("n"))
 	if err != nil || !c.Bool("follow") {

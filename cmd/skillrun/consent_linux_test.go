@@ -98,6 +98,9 @@ func TestConsent(t *testing.T) {
 	if code, shown := u.at(u.touch("f"), askedOf, "n\n"); code != 125 || u.made("f") || !strings.Contains(shown, "declined: nothing was run") {
 		t.Errorf("no: exit %d: %s", code, shown)
 	}
+	if code, shown := u.at(u.touch("f"), askedOf, "\x04"); code != 125 || u.made("f") || !strings.Contains(shown, "\nskillrun: declined: nothing was run") {
+		t.Errorf("the end of the input: exit %d: %q", code, shown)
+	}
 	if said := jsonOf(u.records()); !strings.Contains(said, `"action":"deny"`) || !strings.Contains(said, `"filesystem.write"`) || !strings.Contains(said, `"status":"refused"`) {
 		t.Errorf("no leaves no record: %s", said)
 	}

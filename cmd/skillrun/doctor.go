@@ -18,7 +18,7 @@ func doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "agent", Usage: "try out how `AGENT` is told to ask, instead"},
 			&cli.StringSliceFlag{Name: "require", Usage: "fail unless `CHECK` passes; see the first column"},
 		},
-		Action: func(c *cli.Context) error {
+		Action: wordless(func(c *cli.Context) error {
 			var checks []check
 			var features any
 			if name := c.String("agent"); name != "" {
@@ -76,7 +76,7 @@ func doctorCommand() *cli.Command {
 				return fmt.Errorf("required here and missing: %s", strings.Join(missing, ", "))
 			}
 			return nil
-		},
+		}),
 	}
 }
 

@@ -30,7 +30,7 @@ func explainCommand(in *invocation) *cli.Command {
 			&cli.StringFlag{Name: "env", Usage: "ask about a variable's `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
 		),
-		Action: func(c *cli.Context) error { return explain(c, in, os.Stdout) },
+		Action: wordless(func(c *cli.Context) error { return explain(c, in, os.Stdout) }),
 	}
 }
 
@@ -219,6 +219,10 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 			answer(w, "variable "+name, true, "set to "+v.Value, v.Origin, clause)
 			return
 		}
+	}
+	if own := sandbox.OwnVariable(name); own != "" {
+		answer(w, "variable "+name, true, "set to "+own, profiles.Origin{}, clause)
+		return
 	}
 	passes, rule := p.Env.Passes(name)
 	why, o := "nothing passes it", profiles.Origin{}

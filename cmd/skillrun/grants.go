@@ -20,7 +20,7 @@ func grantsCommand() *cli.Command {
 		Name:  "grants",
 		Usage: "list what was allowed for good, and take it back",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "every skill version that was approved, with what it may", Action: grantsList},
+			{Name: "list", Usage: "every skill version that was approved, with what it may", Action: wordless(grantsList)},
 			{Name: "revoke", Usage: "forget what was allowed to a skill", UsageText: "skillrun grants revoke DIR|ID", Action: grantsRevoke},
 		},
 		Action: func(c *cli.Context) error { return usage(errors.New("grants: list or revoke")) },

@@ -84,7 +84,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	}
 	var err error
 	if j.cwd, err = os.Getwd(); err != nil {
-		return nil, fmt.Errorf("current directory: %w", err)
+		return nil, withHint{fmt.Errorf("current directory: %w", err), "it was removed, or a directory above it is closed to you: change to another one"}
 	}
 	j.host = thisHost()
 	if j.vars, err = readVariables(j.host); err != nil {
@@ -254,6 +254,9 @@ func thisHost() *profiles.Host {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
 			h.Env[name] = value
 		}
+	}
+	if _, set := h.Env["PATH"]; !set {
+		h.Env["PATH"] = "/bin:/usr/bin" // as execvp(3) has it
 	}
 	h.User = h.Env["USER"]
 	if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {

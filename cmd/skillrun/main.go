@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,6 +29,9 @@ func main() {
 
 func realMain(args []string) int {
 	before, command, dashes := arrange(args)
+	if len(before) == 1 && before[0] == "--version" && !dashes {
+		before[0] = "version"
+	}
 	app := newApp(command, dashes)
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")
@@ -132,6 +136,17 @@ func newApp(command []string, dashes bool) *cli.App {
 		quiet(c, onUsage)
 	}
 	return app
+}
+
+// wordless is for a subcommand that takes flags and nothing else: a word is a
+// question that would go unanswered.
+func wordless(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usage(fmt.Errorf("%s: unexpected %s", strings.TrimPrefix(c.Command.HelpName, "skillrun "), quote(c.Args().First())))
+		}
+		return action(c)
+	}
 }
 
 // quiet keeps the library from printing usage on stdout, which is the child's.

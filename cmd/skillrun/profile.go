@@ -20,7 +20,7 @@ func profileCommand(in *invocation) *cli.Command {
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`text` or json; for darwin also sbpl (the policy's source) and params (KEY=VALUE)"},
 			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
 		),
-		Action: func(c *cli.Context) error {
+		Action: wordless(func(c *cli.Context) error {
 			j, err := newJob(c, in.command, answers{})
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func profileCommand(in *invocation) *cli.Command {
 			}
 			_, err = os.Stdout.Write(p.Canonical())
 			return err
-		},
+		}),
 	}
 }
 

@@ -147,6 +147,7 @@ func line(tty *os.File, in *bufio.Reader, question string) (string, error) {
 	fmt.Fprint(tty, question)
 	text, err := in.ReadString('\n')
 	if err != nil {
+		fmt.Fprintln(tty) // the end of the input leaves the cursor behind the question
 		return "", errDeclined
 	}
 	return strings.ToLower(strings.TrimSpace(text)), nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +21,10 @@ import (
 	"skillrun/sandbox"
 	"skillrun/sandbox/egress"
 )
+
+// sentSignals end a command whose reader has left, or that somebody stopped: no
+// right was wanting.
+var sentSignals = [...]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTERM}
 
 // stateDir is where audit log, digests and approvals live. It must not be where
 // a run may write.
@@ -339,6 +344,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	case code == 0 || code == exitTimeout || r.show || r.tells:
 	case told > 0:
 		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", told, r.id)
+	case res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
 	default:
 		hint("if it failed for want of a right, --denials shows what was refused")
 	}

@@ -22,12 +22,9 @@ func skillsCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "workspace", Usage: "`DIR` of the project (default: top of the git work tree, else the current directory)"},
 		},
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return usage(fmt.Errorf("skills: unexpected %s", quote(c.Args().First())))
-			}
+		Action: wordless(func(c *cli.Context) error {
 			return listSkills(c.String("workspace"))
-		},
+		}),
 	}
 }
 

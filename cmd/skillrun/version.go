@@ -15,9 +15,9 @@ func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
-		Action: func(*cli.Context) error {
+		Action: wordless(func(*cli.Context) error {
 			_, err := fmt.Fprintf(os.Stdout, "skillrun %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return err
-		},
+		}),
 	}
 }

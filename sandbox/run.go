@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -195,14 +196,16 @@ func (r *Refusal) Target() string {
 	return r.Path
 }
 
-// Grant is the --grant that would allow it, "" if none would.
+// Grant is the --grant that would allow it and no more, "" if there is none. The
+// command chooses what it is refused: a path with a "*" in it, or "*.com" as the
+// name of a host, would be a pattern in a grant.
 func (r *Refusal) Grant() string {
 	switch {
 	case r.Inner:
 		return ""
 	case r.What == "socket":
 		return "network.client:HOST:PORT"
-	case r.Host != "" && !r.Grantable:
+	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"):
 		return ""
 	case r.Host != "":
 		return "network.client:" + r.Target()
@@ -218,4 +221,14 @@ func (r *Refusal) Grant() string {
 		return "filesystem.read:" + r.Path
 	}
 	return ""
+}
+
+// isHost says whether s is an address or a plain name.
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy"
+	"skillrun/policy/hook"
 	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -338,7 +339,11 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
 	if len(r.lost) > 0 {
-		hint("/tmp was the run's own, and %s went with it; --grant filesystem.write:%s keeps it", strings.Join(r.lost[:min(len(r.lost), shownDenials)], ", "), r.lost[0])
+		keeps := ""
+		if g := grantFlag((&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant()); g != "" {
+			keeps = "; " + g + " keeps it"
+		}
+		hint("/tmp was the run's own, and %s went with it%s", strings.Join(r.lost[:min(len(r.lost), shownDenials)], ", "), keeps)
 	}
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells:
@@ -521,11 +526,22 @@ func denialLine(j *job, d sandbox.Refusal) string {
 		b.WriteString(" - this needs the user")
 		return b.String()
 	}
-	if g := d.Grant(); g != "" {
-		fmt.Fprintf(&b, " - to allow: --grant %s", g)
+	if g := grantFlag(d.Grant()); g != "" {
+		b.WriteString(" - to allow: " + g)
 	}
 	if d.What == "socket" {
 		b.WriteString(", or listen:PORT for a server of the run's own")
 	}
 	return b.String()
+}
+
+// grantFlag is a grant as it is typed to a shell, since people paste it and a
+// command chooses the names that it is refused. It is "" for what would not show
+// as it is typed.
+func grantFlag(grant string) string {
+	word := hook.Quote(grant)
+	if grant == "" || policy.Escape(word) != word {
+		return ""
+	}
+	return "--grant " + word
 }

@@ -168,8 +168,22 @@ func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, p
 			why, clause = "a skill's own files never change from inside", profiles.ClauseWrite
 		}
 		answer(w, bit.Word()+" "+resolved, v.Allowed, why, v.Origin(), clauseOf(r, clause))
+		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
+			fmt.Fprintf(w, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
+		}
 	}
 	return nil
+}
+
+// sharedAbove gives the directory of all users in which a path lies, for which a
+// run has one of its own; "" if in none.
+func sharedAbove(path string) string {
+	for _, dir := range [...]string{"/tmp", "/var/tmp", "/dev/shm"} {
+		if strings.HasPrefix(path, dir+"/") {
+			return dir
+		}
+	}
+	return ""
 }
 
 func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target string) error {

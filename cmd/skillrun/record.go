@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -285,7 +286,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	}
 	if r.show && r.shown < shownDenials {
 		r.shown++
-		say("denied %s", denialLine(r.job, d))
+		say("denied %s", denialLine(r.job, r.profile, d))
 	}
 }
 
@@ -505,7 +506,7 @@ func denialOf(d sandbox.Refusal) audit.Denial {
 // What would lift a denial of the sensitive class is told to a person at a
 // terminal only, what would lift one of a control file to nobody: any script
 // can provoke it, and the line would be a ready command to give it the machine.
-func denialLine(j *job, d sandbox.Refusal) string {
+func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(d.Word() + " " + d.Target()))
 	den := d.Verdict.Denial
@@ -526,6 +527,10 @@ func denialLine(j *job, d sandbox.Refusal) string {
 		b.WriteString(" - this needs the user")
 		return b.String()
 	}
+	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {
+		b.WriteString(" - no server of the run listens there")
+		return b.String()
+	}
 	if g := grantFlag(d.Grant()); g != "" {
 		b.WriteString(" - to allow: " + g)
 	}
@@ -544,4 +549,14 @@ func grantFlag(grant string) string {
 		return ""
 	}
 	return "--grant " + word
+}
+
+// ownPort says whether this is a port of this machine at which the run was
+// granted to listen: who connects to it wants the run's own server, and no grant
+// of a host brings that up.
+func ownPort(n *profiles.Network, host string, port uint16) bool {
+	if a, err := netip.ParseAddr(host); err != nil && host != "localhost" || err == nil && !a.IsLoopback() {
+		return false
+	}
+	return slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.First <= port && port <= l.Ports.Last })
 }

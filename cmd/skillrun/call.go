@@ -163,7 +163,7 @@ func (o *result) explanation() string {
 		if i == shownDenials {
 			break
 		}
-		b.WriteString(" " + audit.Escape(strings.TrimSpace(d.Access+" "+d.Target)))
+		b.WriteString(" " + audit.Escape(strings.TrimSpace(d.Access+" "+named(d.Target))))
 		if d.Rule != "" {
 			b.WriteString(" (" + audit.Escape(d.Rule) + ")")
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"skillrun/audit"
 )
@@ -23,6 +25,15 @@ func say(format string, args ...any) {
 func hint(format string, args ...any) { say("hint: "+format, args...) }
 
 func quote(s string) string { return strconv.Quote(s) }
+
+// named is a name that the command chose, in quotes where it could be taken for
+// the words around it: "/x - to allow: --grant filesystem.read:/" is a file.
+func named(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == '"' || unicode.IsSpace(r) }) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `\x22`) + `"`
+}
 
 // A hinted error knows what would help.
 type hinted interface{ Hint() string }

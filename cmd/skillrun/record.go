@@ -344,7 +344,11 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		if g := grantFlag((&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant()); g != "" {
 			keeps = "; " + g + " keeps it"
 		}
-		hint("/tmp was the run's own, and %s went with it%s", strings.Join(r.lost[:min(len(r.lost), shownDenials)], ", "), keeps)
+		var names []string
+		for _, name := range r.lost[:min(len(r.lost), shownDenials)] {
+			names = append(names, named(name))
+		}
+		hint("/tmp was the run's own, and %s went with it%s", strings.Join(names, ", "), keeps)
 	}
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells:
@@ -508,7 +512,7 @@ func denialOf(d sandbox.Refusal) audit.Denial {
 // can provoke it, and the line would be a ready command to give it the machine.
 func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	var b strings.Builder
-	b.WriteString(strings.TrimSpace(d.Word() + " " + d.Target()))
+	b.WriteString(strings.TrimSpace(d.Word() + " " + named(d.Target())))
 	den := d.Verdict.Denial
 	switch {
 	case d.Inner:

@@ -45,7 +45,7 @@ func (r *recorder) offer(code int) (*answers, error) {
 	texts := make([]string, len(r.lifting))
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
 	for i, l := range r.lifting {
-		what[i] = policy.Escape(l.refusal.Word() + " " + j.homely(l.refusal.Target()))
+		what[i] = policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
 		texts[i] = l.refusal.Grant()
 		next.grants = append(next.grants, l.grant)
 	}

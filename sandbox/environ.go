@@ -9,7 +9,10 @@ import (
 )
 
 // tempVariables name the run's own directory for temporary files.
-var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP"}
+//
+// tmux takes /tmp whatever TMPDIR says, and looks before it makes its directory:
+// where a supervisor stands in for /tmp it would find none.
+var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP", "TMUX_TMPDIR"}
 
 // OwnVariable says what a variable is set to that every run has for itself,
 // unless its profile sets it: "the run's own home directory". It is "" for any

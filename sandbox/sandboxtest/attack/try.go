@@ -117,7 +117,7 @@ func (s *scene) run(c Confiner, flags []string, argv ...string) (Outcome, error)
 	shell := []string{"/bin/sh", "-c", `trap : INT; "$@"; exit $?`}
 	if s.bystander {
 		shell = []string{"/bin/bash", "-pc", `trap : INT; set -m; sleep 600 & b=$!; set +m; "$@"; r=$?
-read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job stopped"; kill -KILL $b; exit $r`}
+read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job stopped"; kill -KILL $b; wait $b 2>/dev/null; exit $r`}
 	}
 	cmd := exec.Command(shell[0], append(append(shell[1:], "sh"), argv...)...)
 	cmd.Dir = s.ws

@@ -1,11 +1,17 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/sandbox"
 )
@@ -39,6 +45,14 @@ func TestSettle(t *testing.T) {
 	if got := fmt.Sprint(heap[1], written[0]); got != "2 3" {
 		t.Error(got)
 	}
+	unneeded := untouched(t)
+	if resident(t, unneeded) == 0 {
+		t.Fatal("control: nothing of a file that was read is in memory")
+	}
+	sandbox.Settle("", 0)
+	if kib := resident(t, unneeded); kib != 0 {
+		t.Errorf("%d KiB are still there of a file that nobody needs", kib)
+	}
 	const area = "00400000-008c0000 %s 00000000 %s /usr/bin/skillrun\nSize: 4864 kB\nAnonymous: %d kB\nVmFlags: rd mr\n"
 	for maps, given := range map[string]bool{
 		fmt.Sprintf(area, "r-xp", "fe:00 131", 0):                                         true,
@@ -56,4 +70,48 @@ func TestSettle(t *testing.T) {
 			t.Errorf("%q: %v", maps, got)
 		}
 	}
+}
+
+// untouched maps a file, reads it once, and gives its place.
+func untouched(t *testing.T) uintptr {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const size = 1 << 20
+	if _, err := f.Write(bytes.Repeat([]byte("x"), size)); err != nil {
+		t.Fatal(err)
+	}
+	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(mem) })
+	if n := bytes.Count(mem, []byte("x")); n != size {
+		t.Fatal(n)
+	}
+	return uintptr(unsafe.Pointer(&mem[0]))
+}
+
+// resident is how much of the mapping that begins at an address is in memory,
+// in KiB.
+func resident(t *testing.T, at uintptr) int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut("\n"+string(maps), fmt.Sprintf("\n%08x-", at))
+	_, rest, found := strings.Cut(rest, "\nRss:")
+	f := strings.Fields(rest)
+	if !ok || !found || len(f) == 0 {
+		t.Fatalf("no mapping begins at %#x:\n%s", at, maps)
+	}
+	n, err := strconv.Atoi(f[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -47,7 +47,7 @@ func TestSettle(t *testing.T) {
 	}
 	unneeded := untouched(t)
 	if resident(t, unneeded) == 0 {
-		t.Fatal("control: nothing of a file that was read is in memory")
+		t.Fatal("nothing of a file that was read is in memory")
 	}
 	sandbox.Settle("", 0)
 	if kib := resident(t, unneeded); kib != 0 {

@@ -234,10 +234,11 @@ func (g *Gate) accept(ln net.Listener, f, crowd func(net.Conn)) error {
 			continue
 		}
 		if g.live.Add(1) > int64(g.cfg.MaxConnections) {
-			g.live.Add(-1)
-			if reset(conn); crowd != nil {
-				crowd(conn)
+			if crowd != nil {
+				crowd(conn) // first, so that it is recorded once the run knows
 			}
+			reset(conn)
+			g.live.Add(-1)
 			continue
 		}
 		if !g.begin() {

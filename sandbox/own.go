@@ -1,14 +1,11 @@
 package sandbox
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -78,26 +75,6 @@ const OfRuns = "built-in:runs"
 // set TMPDIR.
 var tempRoots = [...]string{"/tmp", "/var/tmp", "/dev/shm"}
 
-// outerTemp gives TMPDIR if it is that of a run, inside which this one then is:
-// the last resort, where the shared directories are stood in for. Elsewhere a
-// project could name the TMPDIR of a run that is to plant something there.
-func outerTemp() []string {
-	if dir := filepath.Clean(os.Getenv("TMPDIR")); isRunsTemp(dir) {
-		return []string{dir}
-	}
-	return nil
-}
-
-// isRunsTemp says whether dir is by its name the TMPDIR of a run of this user,
-// or of one inside such a run, and so on.
-func isRunsTemp(dir string) bool {
-	run := filepath.Dir(dir)
-	parent := filepath.Dir(run)
-	root := filepath.Dir(parent)
-	return len(dir) > len(root) && dir == (&own{dir: run}).temp() && parent == ownParents(root) &&
-		(slices.Contains(tempRoots[:], root) || isRunsTemp(root)) && isOwnParent(parent) == nil
-}
-
 // newOwnBelow makes a run's own directory below a directory of the user's in one of
 // the roots, short enough for unix socket names in it. What is to be in it
 // [own.furnish] makes.
@@ -109,12 +86,11 @@ func newOwnBelow(roots []string) (*own, error) {
 			errs = append(errs, err.Error())
 			continue
 		}
-		parent := ownParents(root)
-		if err := ownParent(parent); err != nil {
+		parent, err := parentBelow(root)
+		if err != nil {
 			errs = append(errs, err.Error())
 			continue
 		}
-		sweep(parent)
 		// Another run's sweep may take a directory before it is locked.
 		for try := 0; ; try++ {
 			o, err := newOwnIn(parent)
@@ -130,11 +106,6 @@ func newOwnBelow(roots []string) (*own, error) {
 	return nil, errors.New("make the run's own directory: " + strings.Join(errs, "; "))
 }
 
-// ownParents is the directory of all runs of this user below a root.
-func ownParents(root string) string {
-	return filepath.Join(root, "skillrun-"+strconv.Itoa(os.Geteuid()))
-}
-
 // standIn is the name of a run's own directory where no run is meant.
 const standIn = "RUN"
 
@@ -146,8 +117,8 @@ func Guarded(p *profiles.Profile) *profiles.Profile { return standsIn().guarded(
 
 // guarded gives the profile of a run that could write in the directory of all of
 // this user's runs, since all of /tmp was granted, with a denial of all there but
-// its own: it could put links in the place of the directories that the next
-// launcher is about to make and to grant.
+// its own, in whichever place: it could put links in the place of the directories
+// that the next launcher is about to make and to grant.
 func (o *own) guarded(p *profiles.Profile) *profiles.Profile {
 	const change = profiles.Write | profiles.Create | profiles.Delete
 	for _, root := range tempRoots {
@@ -160,43 +131,23 @@ func (o *own) guarded(p *profiles.Profile) *profiles.Profile {
 		if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
 			continue
 		}
-		denial := profiles.Denial{Path: dir, Access: change, Class: profiles.Control,
-			Origin: profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}}
-		if filepath.Dir(o.dir) == dir {
-			denial.Except = []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
-		}
 		q := *p
-		q.Denials = append(slices.Clone(p.Denials), denial)
+		q.Denials = slices.Clone(p.Denials)
+		for _, d := range [...]profiles.Denial{{Path: dir}, {Path: real, Match: elsewhere()}} {
+			if d.Covers(o.dir) {
+				d.Except = []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
+			}
+			d.Access, d.Class = change, profiles.Control
+			d.Origin = profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}
+			q.Denials = append(q.Denials, d)
+		}
 		p = &q
 	}
 	return p
 }
 
-// ownParent makes or checks the directory of all runs of this user. In a
-// directory that anyone may write, somebody else may have been first.
-func ownParent(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return isOwnParent(dir)
-}
-
-func isOwnParent(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s: not a directory of yours alone", dir)
-	}
-	return nil
-}
-
 func newOwnIn(parent string) (*own, error) {
-	var id [6]byte
-	rand.Read(id[:])
-	o := &own{dir: filepath.Join(parent, hex.EncodeToString(id[:]))}
+	o := &own{dir: filepath.Join(parent, newID())}
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -264,21 +215,4 @@ func (o *own) remove() error {
 		}
 	}
 	return err
-}
-
-// sweep removes directories whose run is gone, and its control groups: their lock is free. The lock is
-// held by launcher and guardian, so a run that still ends is left alone.
-func sweep(parent string) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		o := own{dir: filepath.Join(parent, e.Name())}
-		if o.lock, err = lockDirectory(o.dir); err != nil {
-			continue
-		}
-		o.left = !o.removeCgroups() // the list of them is needed
-		o.remove()
-	}
 }

@@ -26,7 +26,8 @@ func TestGuarded(t *testing.T) {
 			t.Errorf("%s: %v", root, err)
 		}
 		runs := root + "/skillrun-" + strconv.Itoa(os.Geteuid())
-		for path, want := range map[string]bool{runs: false, runs + "/run": false, runs + "/run/home/x": false, runs + "0/run": true, root + "/x": true} {
+		for path, want := range map[string]bool{runs: false, runs + "/run": false, runs + "/run/home/x": false, runs + "0/run": true, root + "/x": true,
+			runs + ".0123456789ab": false, runs + ".0123456789ab/run/home/x": false, runs + ".tar.gz": true} {
 			for _, access := range []profiles.Access{profiles.Write, profiles.Create, profiles.Delete} {
 				if got := q.Allows(path, access).Allowed; got != want || !p.Allows(path, access).Allowed {
 					t.Errorf("%v %s is allowed: %t", access, path, got)

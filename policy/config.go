@@ -73,7 +73,7 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 				c.Strict = Yes
 			}
 		case "allow_gaps":
-			c.AllowGaps, err = v.strings()
+			c.AllowGaps, err = decodeAllowed(v)
 		case "grants":
 			c.Grants, err = decodeGrants(v)
 		case "ceilings":
@@ -97,6 +97,19 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+func decodeAllowed(n *node) ([]string, error) {
+	names, err := n.list()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := CheckGap(name.Value); err != nil {
+			return nil, errorAt(name.Pos, "%v", err)
+		}
+	}
+	return values(names), nil
 }
 
 func onlyDeny(floors []Entry) error {

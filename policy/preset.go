@@ -229,6 +229,8 @@ func decodeGaps(n *node) ([]AllowedGap, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case CheckGap(g.Clause) != nil:
+			return nil, errorAt(clause.pos, "%v", CheckGap(g.Clause))
 		case profiles.Must(g.Clause):
 			return nil, errorAt(clause.pos, "%q is a must: no preset does without it", g.Clause)
 		}

@@ -77,10 +77,21 @@ const (
 
 // mustClauses are the clauses without which a run is refused; the others are
 // lines of the receipt. Demands of a manifest are musts.
-var mustClauses = []string{
+var mustClauses = [...]string{
 	ClauseRead, ClauseWrite, ClauseDeny, ClauseExecute, ClauseControl, ClauseMetadata,
 	ClauseNetwork, ClauseListen, ClauseUnix, ClauseProcesses, ClauseSurvivors, ClauseChildren,
 	ClauseTerminal, ClauseEnvironment, ClauseDescriptors, ClauseCapabilities, ClauseKernel,
+}
+
+var shouldClauses = [...]string{
+	ClauseKeep, ClauseStat, ClauseCmdline, ClauseLoad, ClauseLater, ClauseShm,
+	ClauseMemory, ClauseLimits, ClauseFronting, ClauseMethod,
+}
+
+// Clauses gives the names of the clauses that a Profile has whatever is in it,
+// in the order of a receipt.
+func Clauses() []string {
+	return append(mustClauses[:len(mustClauses):len(mustClauses)], shouldClauses[:]...)
 }
 
 // Must says whether a clause is a must.

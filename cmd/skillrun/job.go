@@ -175,6 +175,11 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		j.approve = policy.ApproveNone
 	}
 	j.strict = c.Bool("strict") || j.vars.strict || config.strict(j.preset)
+	for _, g := range c.StringSlice("allow-gap") {
+		if err := policy.CheckGap(g); err != nil {
+			return usage(fmt.Errorf("--allow-gap: %w", err))
+		}
+	}
 	j.allowGaps = append(append(c.StringSlice("allow-gap"), config.allowGaps()...), j.preset.GapNames()...)
 	for _, g := range c.StringSlice("grant") {
 		e, err := policy.ParseGrant(g, "--grant")

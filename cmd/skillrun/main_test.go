@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,6 +60,9 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return has(os.Geteuid() == 0, sandboxtest.Root, "root")
+			case "account":
+				u, err := user.Current()
+				return has(err == nil && filepath.IsAbs(u.HomeDir) && u.HomeDir != "/", sandboxtest.Account, "account with a home directory")
 			case "network": // of a run's own
 				return has(ownNetwork(), sandboxtest.Namespaces, "network namespaces")
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -53,6 +54,19 @@ func listSkills(workspace string) error {
 		places.Current = ""
 	}
 	found, complete := places.Discover()
+	if home, err := j.host.Resolve(j.host.Home); err == nil && home != places.Home {
+		there := places
+		there.Home = home // where agents look that are started as we are
+		more, all := there.Discover()
+		complete = complete && all
+		for _, f := range more {
+			if !slices.ContainsFunc(found, func(g skill.Found) bool { return g.Dir == f.Dir }) {
+				f.Scope = places.Locate(f.Dir).Scope
+				found = append(found, f)
+			}
+		}
+		say("HOME is %s, and the account's home is %s: only what lies there was installed by the user, since a project can set HOME", quote(home), quote(places.Home))
+	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tTIER\tAPPROVED\tAGENT\tSCOPE\tPLACE")
 	for _, f := range found {

@@ -106,6 +106,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
+	if j.session == nil {
+		j.tellStart(&plan.Profile)
+	}
 	word := j.argv[0]
 	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
 		word = filepath.Join(j.cwd, word)
@@ -182,6 +185,16 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, exitError{code}
 	}
 	return nil, nil
+}
+
+// tellStart says that the command starts, as any does, where the user is, which is
+// not the workspace that was named: relative names do not lead there.
+func (j *job) tellStart(p *profiles.Profile) {
+	cwd, err := j.host.Resolve(j.cwd)
+	if err != nil || j.workspace == "" || enclosing(j.host, cwd, j.workspace) != "" || p.Allows(cwd, profiles.Read).Allowed {
+		return
+	}
+	say("the command starts in %s, outside the workspace %s, and may not read there: change to the workspace first, or name its files by their whole paths", quote(cwd), quote(j.workspace))
 }
 
 // catchSignals begins to catch the signals that are the command's. That takes

@@ -15,10 +15,13 @@ var demandClauses = [...]string{
 	"hook.allowed_commands", "hook.denied_command_patterns", "hook.arguments", "hook.rate_limit",
 }
 
+// Gaps gives the names of all clauses that a receipt can have.
+func Gaps() []string { return append(profiles.Clauses(), demandClauses[:]...) }
+
 // CheckGap says that a clause that a user would do without is called so. One that
 // is no gap here is fine; a name that nothing has is a slip of the pen.
 func CheckGap(name string) error {
-	known := append(profiles.Clauses(), demandClauses[:]...)
+	known := Gaps()
 	if slices.Contains(known, name) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skillrun/policy"
+	"skillrun/policy/hook"
 )
 
 func completionCommand() *cli.Command {
@@ -21,9 +22,9 @@ func completionCommand() *cli.Command {
 			places := completionPlaces(c.App)
 			switch c.Args().First() {
 			case "bash":
-				fmt.Fprintf(os.Stdout, bashCompletion, cases(values(), "%[1]s) words='%[2]s' ;;"), cases(offers(places), "' %[1]s'*) words='%[2]s' ;;"))
+				fmt.Fprintf(os.Stdout, bashCompletion, cases(values(places), "%[1]s) words='%[2]s'; %[3]s ;;", "files=yes"), cases(offers(places), "%[1]s) words='%[2]s'; %[3]s ;;", "files=yes"))
 			case "zsh":
-				fmt.Fprintf(os.Stdout, zshCompletion, cases(values(), "%[1]s) compadd -- %[2]s; return ;;"), cases(offers(places), "' %[1]s'*) compadd -- %[2]s ;;"))
+				fmt.Fprintf(os.Stdout, zshCompletion, cases(values(places), "%[1]s) compadd -- %[2]s; %[3]s; return ;;", "_files"), cases(offers(places), "%[1]s) compadd -- %[2]s; %[3]s ;;", "_files"))
 			case "fish":
 				io.WriteString(os.Stdout, fishCompletion)
 				completeFish(os.Stdout, places)
@@ -58,27 +59,20 @@ func completionPlaces(app *cli.App) (places []place) {
 	return append(places, top)
 }
 
-// offer is what can come next: after these words, or after this flag.
+// offer is what can come next where the words so far, or the flag, match a
+// shell's pattern: some words, or names of files.
 type offer struct {
 	after string
 	words []string
+	files bool
 }
 
+// offers gives what can come after words. A subcommand's own subcommands come
+// first of all.
 func offers(places []place) (all []offer) {
 	for _, p := range places {
-		o := offer{after: p.after}
-		if o.after != "" {
-			o.after += " "
-		}
-		switch p.after {
-		case "completion":
-			o.words = []string{"bash", "zsh", "fish"}
-		case "schema":
-			o.words = []string{"json", "toml"}
-		}
-		for _, c := range p.subcommands {
-			o.words = append(o.words, c.Name)
-		}
+		o := offer{after: strings.TrimPrefix(p.after+" ", " ")}
+		o.words, o.files = arguments(p.after)
 		for _, f := range p.flags {
 			for _, n := range f.Names() {
 				if f != cli.HelpFlag {
@@ -86,18 +80,79 @@ func offers(places []place) (all []offer) {
 				}
 			}
 		}
+		if p.subcommands != nil {
+			first := o
+			first.words = nil
+			for _, c := range p.subcommands {
+				first.words = append(first.words, c.Name)
+			}
+			first.words = append(first.words, o.words...)
+			first.after = "' " + o.after + "'"
+			all = append(all, first)
+		}
+		o.after = "' " + o.after + "'*"
 		all = append(all, o)
 	}
 	return all
 }
 
-// values are those of flags that take one of a few.
-func values() []offer {
-	presets := offer{after: "--preset"}
-	for _, p := range policy.Presets() {
-		presets.words = append(presets.words, p.Name)
+// arguments are what a subcommand takes besides flags: some words, or a file.
+func arguments(of string) (words []string, files bool) {
+	switch of {
+	case "completion":
+		return []string{"bash", "zsh", "fish"}, false
+	case "schema":
+		return []string{"json", "toml"}, false
+	case "hook", "install-hook", "uninstall-hook":
+		return hook.Names(), false
+	case "lint", "grants revoke", "shell":
+		return nil, true
 	}
-	return []offer{presets, {"--approve", []string{"ask", "declared", "none"}}, {"--namespaces", []string{"auto", "on", "off"}}}
+	return nil, false
+}
+
+// values gives what can come after flags that take a value: one of a few words,
+// a file, or what nobody can guess.
+func values(places []place) (all []offer) {
+	seen := map[string]bool{}
+	for _, p := range places {
+		for _, f := range p.flags {
+			doc, ok := f.(cli.DocGenerationFlag)
+			_, alone := f.(*cli.GenericFlag) // --capture, with or without a value
+			if name := f.Names()[0]; ok && doc.TakesValue() && !alone && !seen[name] {
+				seen[name] = true
+				o := offer{after: dashed(name), words: valuesOf(name)}
+				for _, of := range [...]string{"`DIR`", "`FILE`", "`PATH`"} {
+					o.files = o.files || strings.Contains(doc.GetUsage(), of)
+				}
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// valuesOf are the words that a flag takes, if they are a few.
+func valuesOf(flag string) (words []string) {
+	switch flag {
+	case "preset":
+		for _, p := range policy.Presets() {
+			words = append(words, p.Name)
+		}
+	case "approve":
+		words = []string{"ask", "declared", "none"}
+	case "namespaces":
+		words = []string{"auto", "on", "off"}
+	case "platform":
+		words = []string{"linux", "darwin", "all"}
+	case "format":
+		words = []string{"text", "json", "sbpl", "params"}
+	case "allow-gap":
+		words = policy.Gaps()
+	case "agent":
+		words = hook.Names()
+	}
+	return words
 }
 
 func dashed(flag string) string {
@@ -107,33 +162,52 @@ func dashed(flag string) string {
 	return "--" + flag
 }
 
-// cases writes a line for each offer, in a shell's words.
-func cases(all []offer, line string) string {
+// cases writes a line for each offer, in a shell's words; files is how names of
+// files are offered there.
+func cases(all []offer, line, files string) string {
 	var b strings.Builder
 	for _, o := range all {
-		fmt.Fprintf(&b, "\t"+line+"\n", o.after, strings.Join(o.words, " "))
+		also := ":"
+		if o.files {
+			also = files
+		}
+		fmt.Fprintf(&b, "\t"+line+"\n", o.after, strings.Join(o.words, " "), also)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// After "--" everything is the command's, so the shell's own completion takes
-// over.
+// After "--" everything is the command's: its program, then files, or what the
+// shell has for it. bash takes the "=" of --flag=value for a word.
 const bashCompletion = `_skillrun() {
-	local cur=${COMP_WORDS[COMP_CWORD]} i words=
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i words= files=
 	for ((i = 1; i < COMP_CWORD; i++)); do
-		[[ ${COMP_WORDS[i]} == -- ]] && { COMPREPLY=($(compgen -c -f -- "$cur")); return; }
+		if [[ ${COMP_WORDS[i]} == -- ]]; then
+			compopt -o filenames 2>/dev/null
+			local IFS=$'\n' kind=-f
+			((i == COMP_CWORD - 1)) && kind=-cf
+			COMPREPLY=($(compgen $kind -- "$cur"))
+			return
+		fi
 	done
-	case ${COMP_WORDS[COMP_CWORD-1]} in
+	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+	[[ $cur == = ]] && cur=
+	case $prev in
 %s
-	*) case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
+	*)
+		local before=" ${COMP_WORDS[*]:1:COMP_CWORD-1} "
+		((COMP_CWORD == 1)) && before=' '
+		case $before in
 %s
-	esac ;;
+		esac ;;
 	esac
 	COMPREPLY=($(compgen -W "$words" -- "$cur"))
-	local IFS=$'\n'
-	COMPREPLY+=($(compgen -f -- "$cur"))
+	if [[ $files ]]; then
+		compopt -o filenames 2>/dev/null
+		local IFS=$'\n'
+		COMPREPLY+=($(compgen -f -- "$cur"))
+	fi
 }
-complete -o filenames -F _skillrun skillrun
+complete -F _skillrun skillrun
 `
 
 const zshCompletion = `#compdef skillrun
@@ -148,10 +222,11 @@ _skillrun() {
 	case ${words[CURRENT-1]} in
 %s
 	esac
-	case " ${(j: :)words[2,CURRENT-1]} " in
+	local before=" ${(j: :)words[2,CURRENT-1]} "
+	(( CURRENT == 2 )) && before=' '
+	case $before in
 %s
 	esac
-	_files
 }
 compdef _skillrun skillrun
 `
@@ -167,21 +242,33 @@ const fishCompletion = `function __skillrun_at
 		test "$argv" = "$words[1..$n]"
 	end
 end
+function __skillrun_command
+	set -l words (commandline -opc)
+	set -e words[1..(contains -i -- -- $words)]
+	complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+end
+complete -c skillrun -f
+complete -c skillrun -n 'contains -- -- (commandline -opc)' -a '(__skillrun_command)'
 `
 
 func completeFish(w io.Writer, places []place) {
-	few := map[string]string{}
-	for _, v := range values() {
-		few[v.after] = strings.Join(v.words, " ")
-	}
 	line := func(at, rest, text string) {
 		fmt.Fprintf(w, "complete -c skillrun -n '%s' %s -d '%s'\n", at, rest, strings.NewReplacer("`", "", `\`, `\\`, "'", `\'`).Replace(text))
 	}
+	few := map[string]offer{}
+	for _, v := range values(places) {
+		few[v.after] = v
+	}
 	for _, p := range places {
 		at := strings.TrimSpace("__skillrun_at " + p.after)
+		first := at + "; and test (count (commandline -opc)) -eq " + fmt.Sprint(len(strings.Fields(p.after))+1)
 		for _, c := range p.subcommands {
-			first := at + "; and test (count (commandline -opc)) -eq " + fmt.Sprint(len(strings.Fields(p.after))+1)
 			line(first, "-a "+c.Name, c.Usage)
+		}
+		if words, files := arguments(p.after); files {
+			line(at, "-F", "")
+		} else if words != nil {
+			line(first, "-a '"+strings.Join(words, " ")+"'", "")
 		}
 		for _, f := range p.flags {
 			doc, ok := f.(cli.DocGenerationFlag)
@@ -196,10 +283,11 @@ func completeFish(w io.Writer, places []place) {
 					rest += " -l " + n
 				}
 			}
-			if words := few[dashed(f.Names()[0])]; words != "" {
-				rest += " -x -a '" + words + "'"
-			} else if doc.TakesValue() {
-				rest += " -r"
+			switch v, takes := few[dashed(f.Names()[0])]; {
+			case takes && v.files:
+				rest += " -r -F"
+			case takes:
+				rest += " -x -a '" + strings.Join(v.words, " ") + "'"
 			}
 			line(at, rest[1:], doc.GetUsage())
 		}

@@ -86,7 +86,7 @@ type Spec struct {
 	// Connected is called for each connection of the run that is over, refused
 	// ones too, from any goroutine; refused ones also go to Refused.
 	Connected func(egress.Verdict)
-	// Signals are forwarded to the command; see [Forward].
+	// Signals are forwarded to the command; see [CatchSignals].
 	Signals <-chan os.Signal
 }
 

@@ -54,11 +54,13 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var stops *stops
 	jobs := jobControl()
 	if jobs {
-		stops = leaveStops()
-		defer stops.restore()
+		release, err := leaveStops()
+		if err != nil {
+			return Result{}, err
+		}
+		defer release()
 	}
 	var git error
 	configured := make(chan struct{})
@@ -134,7 +136,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if spec.Starting != nil {
 		spec.Starting(Started{plan.Receipt, own.home(), own.temp()})
 	}
-	stops.wait()
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
 		return Result{}, err

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,10 @@ func jobControl() bool {
 	return err == nil && sid != unix.Getpgrp() && os.Getpid() != 1
 }
 
+// passedOn are the signals that end a program or tell it something, and that
+// nobody sends to skillrun for its own sake.
+var passedOn = [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+
 // forward passes signals on to the command until stop is called. What a
 // terminal sends goes to its whole foreground group, so the command has it
 // already.
@@ -30,7 +35,7 @@ func forward(signals <-chan os.Signal, send func(syscall.Signal) error) (stop fu
 			select {
 			case s := <-signals:
 				n, ok := s.(syscall.Signal)
-				if !ok || (n == syscall.SIGINT || n == syscall.SIGQUIT) && foreground() {
+				if !ok || !slices.Contains(passedOn[:], n) || (n == syscall.SIGINT || n == syscall.SIGQUIT) && foreground() {
 					continue
 				}
 				send(n)

@@ -4,9 +4,10 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 )
 
-func defaultAction(syscall.Signal) {}
+func defaultAction(sig syscall.Signal) { signal.Reset(sig) }
 
 func raise(sig syscall.Signal) { syscall.Kill(os.Getpid(), sig) }

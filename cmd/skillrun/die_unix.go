@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os/signal"
 	"runtime"
 	"syscall"
 )
@@ -13,7 +12,6 @@ import (
 // ignores what it has no handler for) it returns.
 func dieBy(sig syscall.Signal) {
 	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-	signal.Reset()
 	runtime.LockOSThread()
 	defaultAction(sig)
 	raise(sig)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 
 	"skillrun/policy"
@@ -28,14 +27,15 @@ func offerable(d *sandbox.Refusal) (policy.Entry, bool) {
 }
 
 // offer asks, after a failed run on a terminal, whether to run again with what
-// was refused. It gives the answers for the next run, nil for none.
-func (r *recorder) offer(code int) (*answers, error) {
+// was refused; signals are released then, so that one ends skillrun. It gives
+// the answers for the next run, nil for none.
+func (r *recorder) offer(code int, release func()) (*answers, error) {
 	j := r.job
 	if code == 0 || j.approve != policy.ApproveAsk || len(r.lifting) == 0 || len(r.lifting) > offered ||
 		!isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
 		return nil, nil
 	}
-	signal.Reset()
+	release()
 	tty, err := openTerminal()
 	if err != nil {
 		return nil, nil

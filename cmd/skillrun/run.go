@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -93,7 +91,10 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 
 // launch runs the command of a job to its end, and exits as it did.
 func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err error) {
-	signals := catchSignals()
+	signals, release, err := sandbox.CatchSignals()
+	if err != nil {
+		return nil, err
+	}
 	mode, err := parseMode(c.String("namespaces"))
 	if err != nil {
 		return nil, usage(err)
@@ -151,7 +152,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Refused:     rec.refused,
 		Ended:       rec.left,
 		Connected:   rec.traffic.add,
-		Signals:     signals(),
+		Signals:     signals,
 	})
 	if err != nil {
 		rec.refusedToRun(err)
@@ -178,7 +179,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
 		dieBy(result.Status.Signal())
 	}
-	if again, err := rec.offer(code); again != nil || err != nil {
+	if again, err := rec.offer(code, release); again != nil || err != nil {
 		return again, err
 	}
 	if code != 0 {
@@ -195,25 +196,6 @@ func (j *job) tellStart(p *profiles.Profile) {
 		return
 	}
 	say("the command starts in %s, outside the workspace %s, and may not read there: change to the workspace first, or name its files by their whole paths", quote(cwd), quote(j.workspace))
-}
-
-// catchSignals begins to catch the signals that are the command's. That takes
-// some turns of a thread of the runtime's own, so it is done beside other work;
-// what it gives waits for its end.
-func catchSignals() (caught func() <-chan os.Signal) {
-	signals, done := make(chan os.Signal, 16), make(chan struct{})
-	go func() {
-		for _, s := range [...]os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
-			if !signal.Ignored(s) { // else the command ignores it, too, as under nohup
-				signal.Notify(signals, s)
-			}
-		}
-		close(done)
-	}()
-	return func() <-chan os.Signal {
-		<-done
-		return signals
-	}
 }
 
 func parseMode(s string) (sandbox.Mode, error) {

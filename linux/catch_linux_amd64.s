@@ -1,0 +1,28 @@
+#include "textflag.h"
+
+// The kernel calls it on the thread's stack for signals, with the signal's
+// number in DI, and puts every register back when it is done: it writes one
+// byte to the pipe and knows nothing of Go.
+TEXT ·onSignal(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
+	SUBQ $16, SP
+	MOVB DI, (SP)
+	MOVL ·caughtPipe(SB), DI
+	MOVQ SP, SI
+	MOVL $1, DX
+	MOVL $1, AX // write
+	SYSCALL
+	ADDQ $16, SP
+	RET
+
+TEXT ·signalReturn(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
+	MOVL $15, AX // rt_sigreturn
+	SYSCALL
+	INT $3
+
+// func signalEntry() (handler, restorer uintptr)
+TEXT ·signalEntry(SB), NOSPLIT, $0-16
+	LEAQ ·onSignal(SB), AX
+	MOVQ AX, handler+0(FP)
+	LEAQ ·signalReturn(SB), AX
+	MOVQ AX, restorer+8(FP)
+	RET

@@ -1,0 +1,22 @@
+#include "textflag.h"
+
+// The kernel calls it on the thread's stack for signals, with the signal's
+// number in R0, and puts every register back when it is done: it writes one
+// byte to the pipe and knows nothing of Go.
+TEXT ·onSignal(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
+	SUB  $16, RSP
+	MOVB R0, (RSP)
+	MOVW ·caughtPipe(SB), R0
+	MOVD RSP, R1
+	MOVD $1, R2
+	MOVD $64, R8 // write
+	SVC
+	ADD  $16, RSP
+	RET
+
+// func signalEntry() (handler, restorer uintptr)
+TEXT ·signalEntry(SB), NOSPLIT, $0-16
+	MOVD $·onSignal(SB), R0
+	MOVD R0, handler+0(FP)
+	MOVD ZR, restorer+8(FP)
+	RET

@@ -41,8 +41,10 @@ func profileCommand(in *invocation) *cli.Command {
 			}
 			format := c.String("format")
 			switch {
+			case format == "sbpl" || format == "params":
+				return usage(fmt.Errorf("--format %s is for --platform darwin", format))
 			case format != "text" && format != "json":
-				return usage(fmt.Errorf("--format %s: not text or json", quote(format)))
+				return usage(fmt.Errorf("--format %s: text, json, sbpl or params", quote(format)))
 			case c.Bool("plan"):
 				return printPlan(c, j, p)
 			case format == "json":

@@ -509,6 +509,16 @@ func serveUnlink(r *request) {
 		return
 	}
 	switch {
+	case !rule.ok() && rmdir && r.deciders.rule(o.place, profiles.Read).ok():
+		// git tries to remove every directory above a file that it removes, also
+		// the work tree's own: nothing that holds something goes, whoever asks.
+		r.perform(func(r *request) unix.Errno {
+			if holdsNames(r.a.parent, r.a.place.name) {
+				return unix.ENOTEMPTY
+			}
+			r.report(rule)
+			return unix.Errno(rule.errno)
+		})
 	case !rule.ok():
 		r.refuse(rule)
 	case r.s.mountPoint(o):
@@ -525,6 +535,25 @@ func serveUnlink(r *request) {
 			}
 			return errno(err)
 		})
+	}
+}
+
+// holdsNames says whether the directory of that name can be seen to hold something.
+func holdsNames(parent int, name string) bool {
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var entries [4096]byte
+	for {
+		n, err := unix.ReadDirent(fd, entries[:])
+		if err != nil || n <= 0 {
+			return false
+		}
+		if _, some, _ := unix.ParseDirent(entries[:n], 1, nil); some > 0 {
+			return true
+		}
 	}
 }
 

@@ -264,3 +264,41 @@ print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
 		}
 	}
 }
+
+// What holds something no rmdir takes away, so that this is no refusal, as far as
+// the command may see it: git tries to remove the directories above every file.
+func TestSupervisedRmdir(t *testing.T) {
+	c := newCell(t)
+	hidden := c.ws + "/hidden"
+	c.profile.Denials = append(c.profile.Denials, profiles.Denial{Path: hidden, Access: profiles.AllAccess})
+	c.write("full/x", "")
+	c.write(".git/config", "")
+	c.write(hidden+"/x", "")
+	must(t, os.Mkdir(c.ws+"/empty", 0o755))
+	must(t, os.Mkdir(c.ws+"/.git/hooks", 0o755))
+	must(t, os.Mkdir(c.ws+"/free", 0o755))
+	must(t, os.Remove(c.ws+"/free")) // the control
+	r := c.run("python3", "-c", `
+import os, errno, sys
+for name in sys.argv[1:]:
+    try:
+        os.rmdir(name); print("gone")
+    except OSError as e:
+        print(errno.errorcode[e.errno])
+`, "full", ".git", c.outside+"/../ws/full", "empty", ".git/hooks", hidden)
+	if want := "ENOTEMPTY\nENOTEMPTY\nENOTEMPTY\nEACCES\nEACCES\nEACCES\n"; r.out != want {
+		t.Errorf("got %q, want %q", r.out, want)
+	}
+	var refused []string
+	for _, r := range c.refusals {
+		refused = append(refused, r.Path)
+	}
+	if want := []string{c.ws + "/empty", c.ws + "/.git/hooks", hidden}; !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
+	}
+	for _, dir := range []string{"/full/x", "/empty", "/.git/hooks", "/.git/config"} {
+		if _, err := os.Lstat(c.ws + dir); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -169,8 +168,9 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 	if err == nil {
 		s.self, err = openPlace("/proc/self/fd")
 	}
-	if s.wake, _ = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); s.wake < 0 && err == nil {
-		err = errors.New("cannot make an eventfd for the supervisor")
+	var fault error
+	if s.wake, fault = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); fault != nil && err == nil {
+		err = fmt.Errorf("cannot make an eventfd for the supervisor: %w", fault)
 	}
 	s.bell = os.NewFile(uintptr(s.wake), "eventfd")
 	if err == nil {

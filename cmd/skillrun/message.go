@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/audit"
 )
 
@@ -47,8 +49,17 @@ func printError(err error) {
 	var u usageError
 	if errors.As(err, &u) {
 		hint("usage: skillrun --skill DIR [flags] -- COMMAND [ARG...]; see skillrun --help")
+		return
+	}
+	// What fails for want of descriptors fails in many ways.
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil && files.Cur < filesNeeded {
+		hint("this process may have %d files open, and a run can need %d: raise the limit (ulimit -n)", files.Cur, filesNeeded)
 	}
 }
+
+// filesNeeded is how many open files are enough for the launcher of any run.
+const filesNeeded = 64
 
 // withHint adds what would help to an error.
 type withHint struct {

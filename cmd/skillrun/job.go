@@ -32,6 +32,7 @@ type job struct {
 	findings  []policy.Finding
 	preset    *policy.Preset
 	approve   policy.Approve
+	unasked   bool // approve is none by the preset or a configuration
 	strict    bool
 	allowGaps []string
 	memory    *memory  // what the user said before; nil if nothing
@@ -174,6 +175,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	if j.vars.noApprove {
 		j.approve = policy.ApproveNone
 	}
+	j.unasked = j.approve == policy.ApproveNone && !c.IsSet("approve") && !j.vars.noApprove
 	j.strict = c.Bool("strict") || j.vars.strict || config.strict(j.preset)
 	for _, g := range c.StringSlice("allow-gap") {
 		if err := policy.CheckGap(g); err != nil {

@@ -28,16 +28,16 @@ func (j *job) consent() error {
 		j.consented("--approve", "once", declared)
 	}
 	pending := j.pending()
+	if j.unasked && len(pending) > 0 {
+		say("not granted, since nobody is asked here: %s", strings.Join(keysOf(pending), ", "))
+		hint("--approve declared accepts what is declared for this run, --approve none runs without it and without this line")
+	}
 	if j.approve != policy.ApproveAsk || len(pending) == 0 {
 		return nil
 	}
 	tty, err := openTerminal()
 	if err != nil {
-		names := make([]string, len(pending))
-		for i, q := range pending {
-			names[i] = q.Key
-		}
-		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", strings.Join(names, ", "))
+		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", strings.Join(keysOf(pending), ", "))
 		if j.memory != nil && !j.memory.holds() {
 			err = fmt.Errorf("%w; %w", j.memory.stale, err)
 		}

@@ -124,16 +124,10 @@ func (r *request) internet() *inetSocket {
 		return nil
 	}
 	if r.s.copies.getfd { // several times as fast as asking /proc
-		fd, e := r.fetchAny(int(int32(r.args[0])))
-		if e != 0 {
+		if r.fetchSocket(int(int32(r.args[0]))) != 0 {
 			return nil
 		}
-		defer unix.Close(fd)
-		var st unix.Stat_t
-		if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-			return nil
-		}
-		return r.s.inet.find(st.Ino)
+		return r.s.inet.find(r.a.st.Ino)
 	}
 	ino, e := r.socketInode(int(int32(r.args[0])))
 	if e != 0 {
@@ -244,11 +238,14 @@ func (n *inet) release() {
 func (n *inet) copyOf(r *request, k *inetSocket) unix.Errno {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r.a = object{parent: -1, fd: -1}
 	if k.fd < 0 {
 		return unix.EACCES
 	}
+	if r.a.opened { // fetched
+		return 0
+	}
 	var e unix.Errno
+	r.a = object{parent: -1}
 	r.a.fd, e = dup(k.fd)
 	r.a.opened = e == 0
 	return e

@@ -115,27 +115,22 @@ func (k *sockets) release() {
 }
 
 // socket gives a descriptor of ours for the caller's socket number fd, in
-// r.a.fd, so that it is closed with the request.
+// r.a.fd, so that it is closed with the request. What a call was given once is
+// what it is about: it is not fetched again.
 func (r *request) socket(fd int) unix.Errno {
 	k := &r.s.copies
-	r.a = object{parent: -1, fd: -1}
-	if fd < 0 {
-		return unix.EBADF
-	}
 	if k.getfd {
-		var e unix.Errno
-		if r.a.fd, e = r.fetchAny(fd); e != 0 {
+		if e := r.fetchSocket(fd); e != 0 {
 			return e
 		}
-		r.a.opened = true
-		var st unix.Stat_t
-		if unix.Fstat(r.a.fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-			return unix.ENOTSOCK
-		}
-		if r.s.config.Inherited[st.Ino] {
+		if r.s.config.Inherited[r.a.st.Ino] {
 			return unix.EACCES
 		}
 		return 0
+	}
+	r.a = object{parent: -1, fd: -1}
+	if fd < 0 {
+		return unix.EBADF
 	}
 	ino, e := r.socketInode(fd)
 	if e == 0 {
@@ -148,6 +143,28 @@ func (r *request) socket(fd int) unix.Errno {
 	}
 	r.a.opened = e == 0
 	return e
+}
+
+// fetchSocket fetches the caller's socket number fd into r.a, with its status.
+func (r *request) fetchSocket(fd int) unix.Errno {
+	if !r.a.opened {
+		r.a = object{parent: -1, fd: -1}
+		if fd < 0 {
+			return unix.EBADF
+		}
+		var e unix.Errno
+		if r.a.fd, e = r.fetchAny(fd); e != 0 {
+			return e
+		}
+		r.a.opened = true
+		if err := unix.Fstat(r.a.fd, &r.a.st); err != nil {
+			return errno(err)
+		}
+	}
+	if r.a.st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return unix.ENOTSOCK
+	}
+	return 0
 }
 
 // socketInode gives the inode number of the caller's socket number fd.

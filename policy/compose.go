@@ -129,7 +129,11 @@ func Compose(in Input) (*Set, []Finding, error) {
 		pool = DefaultEntries()
 	}
 	if in.Preset != nil && in.Preset.RejectUntrusted && s.Tier <= Untrusted {
-		return nil, nil, fmt.Errorf("skill %q is %s, and preset %s takes approved skills only", s.Skill.Name, s.Tier, in.Preset.Name)
+		is := "is"
+		if in.Tier > s.Tier {
+			is = "calls itself" // its manifest does
+		}
+		return nil, nil, fmt.Errorf("skill %q %s %s, and preset %s takes approved skills only", s.Skill.Name, is, s.Tier, in.Preset.Name)
 	}
 	s.pool = newLayer("manifest", false, pool)
 	for i := 1; i < len(docs); i++ {

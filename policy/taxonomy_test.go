@@ -205,6 +205,13 @@ func TestArmorclawTables(t *testing.T) {
 	if _, _, err := policy.Compose(policy.Input{Tier: policy.Approved, Preset: paranoid}); err != nil {
 		t.Error("paranoid refuses an approved skill:", err)
 	}
+	d := parse(t, "m.json", `{"skill_metadata": {"name": "x", "version": "1", "trust_tier": 3}, "permissions": []}`)
+	for tier, want := range map[policy.Tier]string{policy.Approved: `skill "x" calls itself untrusted, `, policy.Untrusted: `skill "x" is untrusted, `} {
+		_, _, err := policy.Compose(policy.Input{Documents: []*policy.Document{d}, Tier: tier, Preset: paranoid})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }
 
 func preset(t *testing.T, name string) *policy.Preset {

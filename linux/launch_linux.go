@@ -293,19 +293,14 @@ func (p *Process) Abort() {
 	p.closeAll()
 }
 
-// Supervision gives what a [Supervisor] of this run needs of it beforehand.
-func (p *Process) Supervision() Supervision {
-	c := Supervision{Ruleset: -1, Inherited: p.inherited}
-	if len(p.layers) > 0 {
-		c.Ruleset = p.layers[0]
-	}
-	return c
-}
-
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
 // returned. It then owns the listener.
 func (p *Process) Begun() Begun {
-	return Begun{Listener: int(p.board.listener) - 1, Root: int(p.board.root) - 1, Guardian: p.reaper()}
+	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Root: int(p.board.root) - 1, Guardian: p.reaper()}
+	if len(p.layers) > 0 {
+		b.Ruleset = p.layers[0]
+	}
+	return b
 }
 
 // reaper is the process to which the run's orphans go.

@@ -177,7 +177,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		cmd.Wait()
 		c.t.Fatalf("no listener: %v\n%s", err, out.String())
 	}
-	s := linux.Supervision{Ruleset: ruleset, Profile: c.profile,
+	s := linux.Supervision{Profile: c.profile,
 		Own: []string{c.own}, Umask: 0o022,
 		Redirects: []linux.Redirect{{From: "/tmp", To: c.own}, {From: "/var/tmp", To: c.own}, {From: "/dev/shm", To: c.own}},
 		Verdict: func(r linux.Refusal) {
@@ -192,7 +192,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	}
 	sup, err := linux.NewSupervisor(s)
 	must(c.t, err)
-	must(c.t, sup.Serve(linux.Begun{Listener: listener, Process: cmd.Process.Pid}))
+	must(c.t, sup.Serve(linux.Begun{Listener: listener, Ruleset: ruleset, Process: cmd.Process.Pid}))
 	timer := time.AfterFunc(limit, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	start := time.Now()
 	if _, err := ours.Write([]byte{1}); err != nil { // go ahead

@@ -19,10 +19,6 @@ import (
 // the command with two Landlock layers, the second of which lacks every right
 // that is mediated, and with a filter that notifies the calls of [calls].
 type Supervision struct {
-	// Ruleset is the first of the command's two Landlock layers, with which
-	// performing threads restrict themselves. It may be closed once
-	// NewSupervisor has returned. -1 stands for none and is for tests alone.
-	Ruleset int
 	// Filter is what the run's filter notifies.
 	Filter  FilterFeatures
 	Profile *profiles.Profile
@@ -46,9 +42,6 @@ type Supervision struct {
 	// Denied are files whose contents a denial guards and that were there at
 	// the start: no other name for one of them opens it.
 	Denied []string
-	// Inherited are the inode numbers of sockets that were made outside and
-	// that the command starts with: they get no other address.
-	Inherited map[uint64]bool
 	// Capabilities that the command keeps; the Supervisor's threads keep no
 	// more than these.
 	Capabilities uint64
@@ -81,6 +74,13 @@ type Supervision struct {
 type Begun struct {
 	// Listener is the filter's listener. The Supervisor owns it from then on.
 	Listener int
+	// Ruleset is the first of the command's two Landlock layers, with which
+	// performing threads restrict themselves. It may be closed once Serve has
+	// returned. -1 stands for none and is for tests alone.
+	Ruleset int
+	// Inherited are the inode numbers of sockets that were made outside and
+	// that the command starts with: they get no other address.
+	Inherited map[uint64]bool
 	// Process is a process of the run whose root directory is that of all of
 	// it (the filter refuses chroot and its kin), seen from here.
 	Process int
@@ -180,9 +180,6 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 	if c.Egress != nil && err == nil {
 		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)
 	}
-	if err == nil {
-		s.perform, err = newPerformers(s, c.Ruleset)
-	}
 	if e := <-started; e != nil && err == nil {
 		err = e
 	}
@@ -197,7 +194,6 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 // an error it is closed.
 func (s *Supervisor) Serve(run Begun) error {
 	s.run, s.listener = run, run.Listener
-	s.perform.quick[0].listener = uintptr(run.Listener) // it has nothing to do yet
 	root := "/proc/" + strconv.Itoa(run.Process) + "/root"
 	if run.Root > 0 {
 		root = "/proc/self/fd/" + strconv.Itoa(run.Root)
@@ -205,6 +201,9 @@ func (s *Supervisor) Serve(run Begun) error {
 	var err error
 	if s.root, err = openPlace(root); err == nil {
 		err = s.findView()
+	}
+	if err == nil {
+		s.perform, err = newPerformers(s, run.Ruleset)
 	}
 	if err != nil {
 		s.Close()

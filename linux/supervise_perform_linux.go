@@ -49,8 +49,8 @@ const (
 	performerEnds
 )
 
-// newPerformers starts the threads of a run, with copies of the rulesets that
-// bind them; -1 stands for none.
+// newPerformers is for the threads of a run, of which none is there before it is
+// needed. It copies the rulesets that bind them; -1 stands for none.
 func newPerformers(s *Supervisor, rulesets ...int) (*performers, error) {
 	p := &performers{s: s}
 	for _, ruleset := range rulesets {
@@ -64,12 +64,6 @@ func newPerformers(s *Supervisor, rulesets ...int) (*performers, error) {
 		}
 		p.rulesets = append(p.rulesets, fd)
 	}
-	q, err := p.startQuick()
-	if err != nil {
-		p.close()
-		return nil, err
-	}
-	p.quick = append(p.quick, q)
 	return p, nil
 }
 

@@ -123,7 +123,7 @@ func (r *request) socket(fd int) unix.Errno {
 		if e := r.fetchSocket(fd); e != 0 {
 			return e
 		}
-		if r.s.config.Inherited[r.a.st.Ino] {
+		if r.s.run.Inherited[r.a.st.Ino] {
 			return unix.EACCES
 		}
 		return 0

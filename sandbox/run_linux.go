@@ -133,6 +133,18 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer cmd.Nested.Over()
 	}
+	var supervisor *linux.Supervisor
+	var unready error
+	ready := make(chan struct{})
+	go func() { // beside the start
+		defer close(ready)
+		supervisor, unready = supervise(spec, plan, own, facts, door, leads)
+	}()
+	defer func() {
+		if <-ready; supervisor != nil {
+			supervisor.Close()
+		}
+	}()
 	if spec.Starting != nil {
 		spec.Starting(Started{plan.Receipt, own.home(), own.temp()})
 	}
@@ -158,17 +170,12 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 			return Result{}, err
 		}
 	}
-	// The supervisor gets ready while the command is being confined.
 	p.Release()
-	supervisor, err := supervise(spec, plan, p, own, facts, door, leads)
-	if err != nil {
+	if <-ready; unready != nil {
 		p.Abort()
-		return Result{}, err
+		return Result{}, unready
 	}
 	if err := p.Begin(); err != nil {
-		if supervisor != nil {
-			supervisor.Close()
-		}
 		p.Wait()
 		return Result{}, err
 	}
@@ -287,24 +294,27 @@ func (o *own) lockSeen(plan *linux.Plan) (err error) {
 }
 
 // supervise gets ready to serve the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, p *linux.Process, own *own, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
 	if plan.Filter&linux.NotifyFeatures == 0 {
 		return nil, nil
 	}
-	config := p.Supervision()
-	config.Profile = plan.WithLinked(own.guarded(spec.Profile))
-	config.Filter = plan.Filter
-	config.Own = facts.Own
-	config.Denied, config.PassReads = plan.Denied, plan.PassReads
-	config.Capabilities = plan.KeepCapabilities
-	config.OwnNetwork = plan.Namespaces&linux.NSNet != 0
-	config.Egress = leads
-	config.OwnProcesses = plan.Namespaces&linux.NSPID != 0
+	config := linux.Supervision{
+		Profile:      plan.WithLinked(own.guarded(spec.Profile)),
+		Filter:       plan.Filter,
+		Own:          facts.Own,
+		Denied:       plan.Denied,
+		PassReads:    plan.PassReads,
+		Capabilities: plan.KeepCapabilities,
+		OwnNetwork:   plan.Namespaces&linux.NSNet != 0,
+		Egress:       leads,
+		OwnProcesses: plan.Namespaces&linux.NSPID != 0,
+		MountPoints:  plan.MountPoints(),
+		Masks:        plan.Masks(),
+		Umask:        umask(),
+	}
 	if config.OwnNetwork && door != nil {
 		config.Meets, config.Missed = door.gate.Meets, door.gate.Missed
 	}
-	config.MountPoints, config.Masks = plan.MountPoints(), plan.Masks()
-	config.Umask = umask()
 	for _, s := range facts.Private {
 		if !plan.Private(s.From) {
 			config.Redirects = append(config.Redirects, linux.Redirect(s))

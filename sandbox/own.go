@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"skillrun/profiles"
@@ -27,6 +28,7 @@ type Room struct {
 	own  *own
 	err  error
 	made chan struct{}
+	gone sync.Once
 }
 
 // MakeRoom begins to make the own directory of a run.
@@ -49,11 +51,14 @@ func (r *Room) wait() (*own, error) {
 	return r.own, r.err
 }
 
-// Remove takes the directory away, with all that the run left in it.
+// Remove takes the directory away, with all that the run left in it. A second
+// call waits for the end of the first.
 func (r *Room) Remove() {
-	if <-r.made; r.own != nil {
-		r.own.remove()
-	}
+	r.gone.Do(func() {
+		if <-r.made; r.own != nil {
+			r.own.remove()
+		}
+	})
 }
 
 func (o *own) home() string { return filepath.Join(o.dir, "home") }

@@ -163,6 +163,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		}
 		return nil, err
 	}
+	go room.Remove() // beside the record of the end
 	if keep != nil && result.Compiled != nil {
 		keep(result.Compiled)
 	}
@@ -177,6 +178,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		rec.traffic.tell(plan.Profile.Network.Mode)
 	}
 	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
+		room.Remove()
 		dieBy(result.Status.Signal())
 	}
 	if again, err := rec.offer(code, release); again != nil || err != nil {

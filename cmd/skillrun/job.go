@@ -265,9 +265,10 @@ func thisHost() *profiles.Host {
 	if _, set := h.Env["PATH"]; !set {
 		h.Env["PATH"] = "/bin:/usr/bin" // as execvp(3) has it
 	}
-	h.User = h.Env["USER"]
-	if u, err := user.LookupId(strconv.Itoa(h.UID)); err == nil {
-		if h.User == "" {
+	h.User = strconv.Itoa(h.UID)
+	if u, err := user.LookupId(h.User); err == nil {
+		// Not USER, which a project can set: files are granted by this name.
+		if u.Username != "" && !strings.Contains(u.Username, "/") {
 			h.User = u.Username
 		}
 		if filepath.IsAbs(u.HomeDir) {

@@ -29,6 +29,9 @@ func auditCommand() *cli.Command {
 			{Name: "explain", Usage: "why a run, or a call of an agent's tool, was allowed or not", UsageText: "skillrun audit explain RUN", Action: auditExplain},
 			{Name: "sessions", Usage: "the agent sessions that the log tells of", Action: wordless(auditSessions)},
 		},
+		Action: func(c *cli.Context) error {
+			return usage(errors.New("audit: show, tail, verify, explain or sessions"))
+		},
 	}
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,10 +46,29 @@ func realMain(args []string) int {
 		return exit.code
 	}
 	printError(err)
+	if u := (usageError{}); errors.As(err, &u) {
+		hint("%s", usageOf(app, before))
+	}
 	if len(before) > 0 && before[0] == "hook" {
 		return exitBlocked
 	}
 	return exitRefused
+}
+
+// usageOf says how the subcommand is used that the words begin with, or else the
+// program.
+func usageOf(app *cli.App, words []string) string {
+	text, name := app.UsageText[:strings.IndexByte(app.UsageText, '\n')], "skillrun"
+	if len(words) > 0 && words[0] != "run" {
+		if cmd := app.Command(words[0]); cmd != nil {
+			name += " " + cmd.Name
+			text = cmp.Or(cmd.UsageText, name+" [flags]")
+			if len(cmd.Subcommands) > 0 {
+				text = name + " SUBCOMMAND"
+			}
+		}
+	}
+	return "usage: " + text + "; see " + name + " --help"
 }
 
 // arrange takes the command line apart. A shell's arguments are not split: what

@@ -48,8 +48,7 @@ func printError(err error) {
 	}
 	var u usageError
 	if errors.As(err, &u) {
-		hint("usage: skillrun --skill DIR [flags] -- COMMAND [ARG...]; see skillrun --help")
-		return
+		return // the hint is how it is used
 	}
 	// What fails for want of descriptors fails in many ways.
 	var files unix.Rlimit

@@ -101,6 +101,12 @@ func TestConsent(t *testing.T) {
 	if code, shown := u.at(u.touch("f"), askedOf, "\x04"); code != 125 || u.made("f") || !strings.Contains(shown, "\nskillrun: declined: nothing was run") {
 		t.Errorf("the end of the input: exit %d: %q", code, shown)
 	}
+	for _, key := range []string{"\x03", "\x1c"} {
+		code, shown := u.at(u.touch("f"), askedOf, key)
+		if code != -1 || u.made("f") || strings.Contains(shown, "goroutine") || strings.Contains(shown, "PC=") {
+			t.Errorf("the signal of %q: exit %d: %s", key, code, shown)
+		}
+	}
 	if said := jsonOf(u.records()); !strings.Contains(said, `"action":"deny"`) || !strings.Contains(said, `"filesystem.write"`) || !strings.Contains(said, `"status":"refused"`) {
 		t.Errorf("no leaves no record: %s", said)
 	}

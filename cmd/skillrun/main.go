@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 )
@@ -24,6 +25,11 @@ const (
 )
 
 func main() {
+	// Before there is a command for them they do what they do to any program:
+	// Go's runtime would print a trace, or nothing.
+	for _, s := range [...]syscall.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		defaultAction(s)
+	}
 	become(os.Args)
 	os.Exit(realMain(os.Args))
 }

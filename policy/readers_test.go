@@ -125,7 +125,7 @@ func FuzzYAML(f *testing.F) {
 		"name: pdf\ndescription: reads things,\n  and more\nallowed-tools: Read, Bash(git:*)\n",
 		"allowed-tools:\n  - Read\n  - \"Bash(git diff *)\"\nlicense: MIT # c\n", "a:\n- x\n- 'it''s'\nb: {c: [1, two, 3.5], d: ~}\n",
 		"d: >-\n  folded\n  text\nx: |\n  literal\n\n  more\ny: true\n", "a: &x 1\nb: *x\n", "<<: {a: 1}\n", "a: !!str 1", "a: 1\na: 2\n", "a: b: c", "a: 'x\n  y'",
-		"version: 1.0\n", "a: -1\nb: 0x10\nc: 010\nd: 1_000\ne: .5\nf: yes\n", "a: [x, y]]\n", "a: [x,:y]", "a:\n    b: c\n  d: e\n", "k: # nothing\n  - v\n", "a: b\n # c\n d\n",
+		"version: 1.0\n", "a: -1\nb: 0x10\nc: 010\nd: 1_000\ne: .5\nf: yes\n", "a: [x, y]]\n", "a: [x,:y]", "a: [x?y]", "a: x?y\n", "a:\n    b: c\n  d: e\n", "k: # nothing\n  - v\n", "a: b\n # c\n d\n",
 	} {
 		f.Add([]byte(s))
 	}

@@ -296,7 +296,7 @@ func (p *yamlParser) inline(s string, column, depth int, flow bool) (node, int, 
 		if c == '#' && s[end-1] == ' ' || flow && strings.IndexByte(",[]{}", c) >= 0 {
 			break
 		}
-		if c == ':' && (next == ' ' || flow && strings.IndexByte(",[]{}", next) >= 0) || c == '\t' {
+		if c == ':' && (next == ' ' || flow && strings.IndexByte(",[]{}", next) >= 0) || c == '?' && flow || c == '\t' {
 			return n, 0, p.fail(end, "%q in a value needs quotes", c)
 		}
 		end++

@@ -221,17 +221,6 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 	return Ref{h.seq, h.hash}, nil
 }
 
-// Sync waits until the disk has all that was appended. A launcher may call it
-// while the command runs.
-func (l *Log) Sync() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.sync(); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	return nil
-}
-
 func (l *Log) sync() error {
 	if l.file != nil {
 		if err := l.file.Sync(); err != nil {

@@ -159,15 +159,3 @@ func decodeSkills(n *node) ([]SkillConfig, error) {
 	}
 	return skills, nil
 }
-
-// GrantsFor gives the grants that hold for a skill, by name: the general ones
-// and its own.
-func (c *Config) GrantsFor(skill string) []Entry {
-	grants := append([]Entry(nil), c.Grants...)
-	for _, s := range c.Skills {
-		if s.Name == skill {
-			grants = append(grants, s.Grants...)
-		}
-	}
-	return grants
-}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -25,16 +24,6 @@ func (r Risk) String() string {
 		return riskWords[r]
 	}
 	return "risk?"
-}
-
-// ParseRisk reads the word of a level.
-func ParseRisk(s string) (Risk, error) {
-	for i, w := range riskWords {
-		if s == w {
-			return Risk(i), nil
-		}
-	}
-	return RiskHigh, fmt.Errorf("risk %q: not none, low, medium or high", s)
 }
 
 // Risk is the risk of using the capability: OpenSkills' for the tools that it

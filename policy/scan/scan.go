@@ -11,7 +11,6 @@ package scan
 
 import (
 	"io/fs"
-	"sort"
 
 	"skillrun/policy"
 )
@@ -86,16 +85,6 @@ func Command(src string, env Env) Result {
 		name = "command"
 	}
 	s.shellText(src, place{file: name}, newShell(s))
-	return s.result()
-}
-
-// Script reads the script at the absolute path name. Its language follows from
-// its first line, else from the ending of its name.
-func Script(name string, env Env) Result {
-	s := newScan(env)
-	if name = env.locate(name); name == "" || !s.follow(name, place{file: name}) {
-		s.unknown(place{file: name}, "not read: "+name)
-	}
 	return s.result()
 }
 
@@ -180,8 +169,6 @@ func (s *scan) opaque(pos policy.Pos, what string) {
 	s.out.Opaque = append(s.out.Opaque, f)
 }
 
-func (s *scan) unknown(p place, what string) { s.unknownAt(p.at(0, 0), what) }
-
 func (s *scan) unknownAt(pos policy.Pos, what string) {
 	f := policy.Finding{Pos: pos, What: what}
 	if s.quiet > 0 || s.found[f] {
@@ -189,25 +176,4 @@ func (s *scan) unknownAt(pos policy.Pos, what string) {
 	}
 	s.found[f] = true
 	s.out.Unknown = append(s.out.Unknown, f)
-}
-
-// Capabilities lists the capabilities needed, sorted, each once; with an opaque
-// finding shell.execute is always among them.
-func (r *Result) Capabilities() []string {
-	seen := map[string]bool{}
-	var list []string
-	add := func(c string) {
-		if !seen[c] {
-			seen[c] = true
-			list = append(list, c)
-		}
-	}
-	for _, n := range r.Needs {
-		add(n.Capability)
-	}
-	if len(r.Opaque) > 0 {
-		add("shell.execute")
-	}
-	sort.Strings(list)
-	return list
 }

@@ -217,7 +217,7 @@ func (v *Verdict) sum(needs []judged) {
 // session's.
 func (s *Session) dirOf(dir string) (string, error) {
 	if dir == "" {
-		dir = cmp.Or(s.more.Cwd, s.state.Workspace)
+		dir = s.state.Workspace
 	}
 	if dir == "" {
 		return "/", nil

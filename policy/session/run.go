@@ -19,8 +19,8 @@ type Run struct {
 	// directory of the one that acts, "" if that is not certain.
 	Skills []string
 	Skill  string
-	// Workspace and Cwd are the session's.
-	Workspace, Cwd string
+	// Workspace is the session's.
+	Workspace string
 }
 
 // Run gives the policy of the command that a call was about. Each call gives it
@@ -63,7 +63,7 @@ func (s *Session) compose(c *call) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Skills: c.Skills, Workspace: s.state.Workspace, Cwd: s.more.Cwd}
+	run := &Run{Skills: c.Skills, Workspace: s.state.Workspace}
 	accepted, grants, err := s.accepted(st, c)
 	if err != nil {
 		return nil, err

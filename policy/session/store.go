@@ -63,7 +63,6 @@ type extension struct {
 	NoTask  string          `json:"task_failed,omitempty"` // why nothing of this task is allowed
 	// TaskGrants are answers that end with the task: a list of entries.
 	TaskGrants json.RawMessage `json:"task_grants,omitempty"`
-	Cwd        string          `json:"dir,omitempty"` // the shell's last directory
 }
 
 type uses []time.Time
@@ -376,10 +375,6 @@ func clip(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// ID is the session's name; Workspace its workspace, as it was at its start.
-func (s *Session) ID() string        { return s.state.ID }
-func (s *Session) Workspace() string { return s.state.Workspace }
-
 // Skills are the names of the loaded skills with their directories.
 func (s *Session) Skills() map[string]string {
 	m := make(map[string]string, len(s.more.Skills))
@@ -387,26 +382,6 @@ func (s *Session) Skills() map[string]string {
 		m[k.Name] = k.Dir
 	}
 	return m
-}
-
-// Cwd is the directory that the shell of the last command ended in, "" if it
-// is not known; SetCwd notes it. Only what lies in the workspace is noted.
-func (s *Session) Cwd() string { return s.more.Cwd }
-
-// SetCwd notes where the last command ended.
-func (s *Session) SetCwd(dir string) error {
-	resolved, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return fmt.Errorf("directory of the shell: %w", err)
-	}
-	if !within(s.state.Workspace, resolved) {
-		return fmt.Errorf("directory of the shell %q is outside of the workspace", dir)
-	}
-	if s.more.Cwd == resolved {
-		return nil
-	}
-	s.more.Cwd = resolved
-	return s.save()
 }
 
 // State gives the session state document, as it is kept.

@@ -62,7 +62,6 @@ type Gate struct {
 	questions chan struct{} // places for questions under way
 	live      atomic.Int64  // connections
 	heads     atomic.Int64  // bytes of incomplete heads
-	silent    atomic.Int64  // refused names not reported
 
 	spares spares
 
@@ -122,9 +121,6 @@ func New(cfg Config) (*Gate, error) {
 	}, nil
 }
 
-// Policy is the policy that the Gate decides by.
-func (g *Gate) Policy() *Policy { return g.policy }
-
 // Handed gives the names that addr was given out for and stands for now.
 // A name that the hosts file gives to addr counts always, since programs read
 // that file themselves.
@@ -148,10 +144,6 @@ func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string
 
 // Live is the number of connections alive.
 func (g *Gate) Live() int64 { return g.live.Load() }
-
-// Unreported is the number of refused DNS questions that were not reported:
-// repetitions, and names beyond the first thousand.
-func (g *Gate) Unreported() int64 { return g.silent.Load() }
 
 // Close ends all connections and makes the Serve methods return. When it
 // returns, the verdicts of what it has ended are reported.

@@ -209,7 +209,6 @@ func (g *Gate) tell(name string, why Reason) {
 	}
 	g.mu.Unlock()
 	if again {
-		g.silent.Add(1)
 		return
 	}
 	g.cfg.Report(Verdict{Start: g.cfg.Now(), Door: DoorDNS, Name: name, Port: 53, Reason: why})

@@ -25,22 +25,6 @@ func (g *Gate) crowd(dst netip.AddrPort) {
 	x.report()
 }
 
-// Handle carries one connection of the run to dst, and closes it.
-func (g *Gate) Handle(c net.Conn, dst netip.AddrPort) {
-	if !g.begin() {
-		c.Close()
-		return
-	}
-	defer g.work.Done()
-	if !g.hold(c) {
-		return
-	}
-	defer g.release(c)
-	g.live.Add(1)
-	defer g.live.Add(-1)
-	g.exchange(c, DoorGate).plain(dst)
-}
-
 func addrPort(a net.Addr) netip.AddrPort {
 	switch a := a.(type) {
 	case *net.TCPAddr:

@@ -26,3 +26,13 @@ TEXT ·signalEntry(SB), NOSPLIT, $0-16
 	LEAQ ·signalReturn(SB), AX
 	MOVQ AX, restorer+8(FP)
 	RET
+
+// It has an effect by having been called: the call that it came into ends.
+TEXT ·onInterrupt(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
+	RET
+
+// func interruptEntry() (handler uintptr)
+TEXT ·interruptEntry(SB), NOSPLIT, $0-8
+	LEAQ ·onInterrupt(SB), AX
+	MOVQ AX, handler+0(FP)
+	RET

@@ -20,3 +20,13 @@ TEXT ·signalEntry(SB), NOSPLIT, $0-16
 	MOVD R0, handler+0(FP)
 	MOVD ZR, restorer+8(FP)
 	RET
+
+// It has an effect by having been called: the call that it came into ends.
+TEXT ·onInterrupt(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
+	RET
+
+// func interruptEntry() (handler uintptr)
+TEXT ·interruptEntry(SB), NOSPLIT, $0-8
+	MOVD $·onInterrupt(SB), R0
+	MOVD R0, handler+0(FP)
+	RET

@@ -146,13 +146,15 @@ func (r *request) open() {
 		r.fd = fd
 		return errno(err)
 	}
-	// A FIFO may make the performing thread wait for its other end; others
-	// serve meanwhile.
-	if o.st.Mode&unix.S_IFMT == unix.S_IFIFO || o.isMaster() {
+	r.how = how
+	switch {
+	case o.st.Mode&unix.S_IFMT == unix.S_IFIFO:
+		r.perform((*request).openFIFO)
+		return
+	case o.isMaster():
 		r.perform(slow)
 		return
 	}
-	r.how = how
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr, q.form = unix.SYS_OPENAT, formOpen
 		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.how)}

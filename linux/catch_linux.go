@@ -44,6 +44,7 @@ type sigaction struct {
 
 const (
 	sigIgnored    = 1
+	saSigInfo     = 0x00000004
 	saOnStack     = 0x08000000
 	saRestart     = 0x10000000
 	saHasRestorer = 0x04000000
@@ -53,13 +54,17 @@ const (
 // does, until release is called. What the process ignores it goes on to ignore,
 // and so will a command. There is one such channel: a second call before the
 // release of the first adds to it.
+//
+// What a terminal sends of SIGINT, SIGQUIT, SIGTSTP, SIGTTIN and SIGTTOU does
+// not arrive: the kernel sends it to a whole process group, and so to the
+// command as well. What somebody sends to this process alone does.
 func Catch(list ...syscall.Signal) (signals <-chan os.Signal, release func(), err error) {
 	caught.once.Do(func() { caught.err = openCaught() })
 	if caught.err != nil {
 		return nil, nil, fmt.Errorf("catch signals: %w", caught.err)
 	}
 	handler, restorer := signalEntry()
-	ours := sigaction{handler: handler, flags: saOnStack | saRestart, restorer: restorer, mask: ^uint64(0)}
+	ours := sigaction{handler: handler, flags: saOnStack | saRestart | saSigInfo, restorer: restorer, mask: ^uint64(0)}
 	if restorer != 0 {
 		ours.flags |= saHasRestorer
 	}
@@ -99,6 +104,12 @@ func Catch(list ...syscall.Signal) (signals <-chan os.Signal, release func(), er
 	return caught.signals, release, nil
 }
 
+// fromKernel marks what the kernel has sent.
+const fromKernel = 0x80
+
+// jobSignals are the signals that terminals send, a bit for each.
+const jobSignals uint64 = 1<<syscall.SIGINT | 1<<syscall.SIGQUIT | 1<<syscall.SIGTSTP | 1<<syscall.SIGTTIN | 1<<syscall.SIGTTOU
+
 // openCaught makes the pipe and passes on what arrives. As with os/signal, what
 // nobody takes for long is lost.
 func openCaught() error {
@@ -117,6 +128,11 @@ func openCaught() error {
 				return
 			}
 			for _, s := range b[:n] {
+				if s >= fromKernel {
+					if s -= fromKernel; jobSignals>>s&1 != 0 {
+						continue
+					}
+				}
 				select {
 				case caught.signals <- syscall.Signal(s):
 				default:

@@ -1,11 +1,17 @@
 #include "textflag.h"
 
 // The kernel calls it on the thread's stack for signals, with the signal's
-// number in DI, and puts every register back when it is done: it writes one
-// byte to the pipe and knows nothing of Go.
+// number in DI and what is known of it at SI, and puts every register back when
+// it is done: it writes one byte to the pipe and knows nothing of Go. The
+// highest bit says that the kernel sent it: si_code is SI_KERNEL.
 TEXT ·onSignal(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	SUBQ $16, SP
-	MOVB DI, (SP)
+	XORL AX, AX
+	CMPL 8(SI), $0x80
+	SETEQ AX
+	SHLL $7, AX
+	ORL  DI, AX
+	MOVB AX, (SP)
 	MOVL ·caughtPipe(SB), DI
 	MOVQ SP, SI
 	MOVL $1, DX

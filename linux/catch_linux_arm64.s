@@ -1,10 +1,16 @@
 #include "textflag.h"
 
 // The kernel calls it on the thread's stack for signals, with the signal's
-// number in R0, and puts every register back when it is done: it writes one
-// byte to the pipe and knows nothing of Go.
+// number in R0 and what is known of it at R1, and puts every register back when
+// it is done: it writes one byte to the pipe and knows nothing of Go. The
+// highest bit says that the kernel sent it: si_code is SI_KERNEL.
 TEXT ·onSignal(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	SUB  $16, RSP
+	MOVW 8(R1), R3
+	CMPW $0x80, R3
+	CSET EQ, R3
+	LSL  $7, R3, R3
+	ORR  R3, R0, R0
 	MOVB R0, (RSP)
 	MOVW ·caughtPipe(SB), R0
 	MOVD RSP, R1

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -211,11 +212,33 @@ func (p *Process) stopToo() {
 		}
 		if n != seen {
 			seen = n
-			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			stopHere()
+			// Who continues this process and no other means the command.
+			if load(&p.board.stops) == seen && p.stopped() {
+				p.Signal(syscall.SIGCONT)
+			}
 			continue
 		}
 		syscall.Syscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&p.board.stops)), opFutexWait, uintptr(n), 0, 0, 0)
 	}
+}
+
+// stopHere stops this process and returns when it has been continued: a thread
+// cannot leave a call by which it sends itself a signal before it has that.
+func stopHere() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP)
+}
+
+// stopped says whether the command is.
+func (p *Process) stopped() bool {
+	pid, ok := number(unix.AT_FDCWD, "/proc/self/fdinfo/"+strconv.Itoa(int(p.board.pidfd)), "\nPid:\t", 10)
+	if !ok {
+		return false
+	}
+	b, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/status")
+	return err == nil && bytes.Contains(b, []byte("\nState:\tT "))
 }
 
 func describe(s syscall.WaitStatus) string {

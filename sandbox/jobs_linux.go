@@ -14,11 +14,16 @@ func CatchSignals() (signals <-chan os.Signal, release func(), err error) {
 	return linux.Catch(passedOn[:]...)
 }
 
-// leaveStops leaves it to the command whether what a terminal stops jobs with
-// stops it: this process, which gets the same, stops only after it. A program
-// that catches or ignores the signal then goes on as if it had been started
-// without skillrun. What is ignored already stays so, for the command, too.
+// leaveStops leaves it to the command whether what stops jobs stops it: this
+// process, which gets the same from a terminal and passes on what somebody sends
+// to it alone, stops only after it. A program that catches or ignores the signal
+// then goes on as if it had been started without skillrun. What is ignored
+// already stays so, for the command, too.
 func leaveStops() (release func(), err error) {
-	_, release, err = linux.Catch(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	_, release, err = linux.Catch(stops[:]...)
 	return release, err
 }
+
+// sentToAll says whether a signal went to the command by itself. What a terminal
+// sends does, and is not caught.
+func sentToAll(syscall.Signal) bool { return false }

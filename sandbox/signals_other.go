@@ -5,6 +5,9 @@ package sandbox
 import (
 	"os"
 	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // CatchSignals catches what is sent to this process and is the command's, for
@@ -18,4 +21,21 @@ func CatchSignals() (signals <-chan os.Signal, release func(), err error) {
 		}
 	}
 	return c, func() { signal.Stop(c) }, nil
+}
+
+// sentToAll says whether a signal went to the command by itself: who sent it is
+// not known here, and from a terminal it goes to the whole foreground group.
+func sentToAll(s syscall.Signal) bool {
+	return (s == syscall.SIGINT || s == syscall.SIGQUIT) && foreground()
+}
+
+// foreground says whether this process is in its terminal's foreground group.
+func foreground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	pgrp, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && pgrp == unix.Getpgrp()
 }

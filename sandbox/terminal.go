@@ -22,6 +22,9 @@ func jobControl() bool {
 // nobody sends to skillrun for its own sake.
 var passedOn = [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 
+// stops are the signals that stop a job and that it can catch.
+var stops = [...]syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+
 // forward passes signals on to the command until stop is called. What a
 // terminal sends goes to its whole foreground group, so the command has it
 // already.
@@ -35,27 +38,15 @@ func forward(signals <-chan os.Signal, send func(syscall.Signal) error) (stop fu
 			select {
 			case s := <-signals:
 				n, ok := s.(syscall.Signal)
-				if !ok || !slices.Contains(passedOn[:], n) || (n == syscall.SIGINT || n == syscall.SIGQUIT) && foreground() {
-					continue
+				if ok && (slices.Contains(passedOn[:], n) || slices.Contains(stops[:], n)) && !sentToAll(n) {
+					send(n)
 				}
-				send(n)
 			case <-done:
 				return
 			}
 		}
 	}()
 	return func() { close(done) }
-}
-
-// foreground says whether this process is in its terminal's foreground group.
-func foreground() bool {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	pgrp, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && pgrp == unix.Getpgrp()
 }
 
 // hasTerminal says whether this process has a terminal that controls it.

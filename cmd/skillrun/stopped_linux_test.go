@@ -1,10 +1,16 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"skillrun/sandbox/sandboxtest"
 )
@@ -61,5 +67,66 @@ func TestStoppedLauncher(t *testing.T) {
 			cmd.Process.Signal(syscall.SIGSTOP)
 			cmd.Process.Signal(syscall.SIGCONT)
 		}
+	}
+}
+
+// TestStoppedAlone sends what stops jobs, and what continues them, to skillrun
+// and to no other process. It comes to what it comes to without skillrun.
+func TestStoppedAlone(t *testing.T) {
+	sandboxtest.CatchIgnored()
+	marker := fmt.Sprintf("alone-%016x", rand.Uint64())
+	for _, c := range []struct {
+		name, script string
+		stops        bool
+		signal       syscall.Signal
+		want         string
+	}{
+		{"stops", "", true, syscall.SIGTSTP, "ready continued exit 7"},
+		{"caught", "signal.signal(signal.SIGTSTP, lambda *_: os.write(1, b'caught\\n'))", false, syscall.SIGTSTP, "ready caught exit 7"},
+		{"interrupt", "signal.signal(signal.SIGINT, lambda *_: os.write(1, b'caught\\n'))", false, syscall.SIGINT, "ready caught exit 7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			script := `import os, signal, time
+signal.signal(signal.SIGCONT, lambda *_: os.write(1, b"continued\n"))
+signal.signal(signal.SIGUSR1, lambda *_: os._exit(7))
+` + c.script + `
+os.write(1, b"ready\n")
+while True: time.sleep(0.05)`
+			eachWay(t, []string{"python3", "-c", script, marker}, func(t *testing.T, cmd *exec.Cmd) string {
+				out, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell with job control does
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				end := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+				defer end.Stop()
+				lines := bufio.NewScanner(out)
+				said := func() string { lines.Scan(); return lines.Text() + " " }
+				got := said()
+				cmd.Process.Signal(c.signal)
+				if c.stops {
+					var status syscall.WaitStatus
+					if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+						t.Fatalf("%v: not stopped: %v, %v", cmd.Args, status, err)
+					}
+					for _, line := range withArgument(t, marker) {
+						pid, argv, _ := strings.Cut(line, " ")
+						if b, err := os.ReadFile("/proc/" + pid + "/status"); strings.HasPrefix(argv, "python3 ") && (err != nil || !bytes.Contains(b, []byte("\nState:\tT "))) {
+							t.Errorf("%v: the command is not stopped: %v", cmd.Args, err)
+						}
+					}
+					cmd.Process.Signal(syscall.SIGCONT)
+				}
+				got += said()
+				cmd.Process.Signal(syscall.SIGUSR1)
+				if got += ending(cmd.Wait()); got != c.want {
+					t.Errorf("%v: %s, want %s", cmd.Args, got, c.want)
+				}
+				return got
+			})
+		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"skillrun/linux"
 	"skillrun/profiles"
 	"skillrun/sandbox/sandboxtest"
@@ -73,7 +75,9 @@ func TestCgroupPlace(t *testing.T) {
 	}
 }
 
-// A group counts what runs in it and goes when that is over.
+// A group counts what runs in it and goes when that is over. From inside, with
+// namespaces too, it has the name that it has outside: runtimes look up their
+// limits by it.
 func TestCgroup(t *testing.T) {
 	place, ok := linux.FindCgroup()
 	if !ok {
@@ -88,9 +92,10 @@ func TestCgroup(t *testing.T) {
 		t.Errorf("nothing ran and the limit of %s was met", met)
 	}
 	dir := tempDir(t)
-	plan := linux.Compile(profileFor(t, dir), linux.Probe(), linux.Facts{FS: os.DirFS("/")})
+	f := linux.ProbeDeep()
+	plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
 	p, err := linux.Start(plan, &linux.Command{
-		Path: "/bin/sh", Argv: []string{"sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; cat /proc/self/cgroup > groups"}, Dir: dir, Stdio: [3]int{-1, -1, -1}, Cgroup: g,
+		Path: "/bin/sh", Argv: []string{"sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; cat /proc/self/cgroup > groups; cat /proc/self/mountinfo > mounts"}, Dir: dir, Stdio: [3]int{-1, -1, -1}, Cgroup: g,
 	})
 	if err == nil {
 		if err = p.Begin(); err == nil {
@@ -103,6 +108,11 @@ func TestCgroup(t *testing.T) {
 	if b, _ := os.ReadFile(dir + "/groups"); !strings.Contains(string(b), "/"+name) {
 		t.Errorf("the command was in %s", b)
 	}
+	inside, _ := os.ReadFile(dir + "/mounts")
+	outside, _ := os.ReadFile("/proc/self/mountinfo")
+	if d := cmp.Diff(groupRoots(string(outside)), groupRoots(string(inside))); d != "" {
+		t.Errorf("which groups are mounted, outside and inside:\n%s", d)
+	}
 	if cpu, ok := g.CPU(); !ok || cpu <= 0 || cpu > time.Minute {
 		t.Errorf("%v of processor time (%v)", cpu, ok)
 	}
@@ -114,4 +124,15 @@ func TestCgroup(t *testing.T) {
 			t.Errorf("%s is left", d)
 		}
 	}
+}
+
+// groupRoots is which control groups are mounted where, by mountinfo.
+func groupRoots(mounts string) map[string]string {
+	roots := map[string]string{}
+	for line := range strings.Lines(mounts) {
+		if f := strings.Fields(line); strings.Contains(line, " - cgroup") && len(f) > 4 {
+			roots[f[4]] = f[3]
+		}
+	}
+	return roots
 }

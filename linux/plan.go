@@ -127,17 +127,18 @@ type Namespaces uint32
 
 // The kinds; the values are the clone flags.
 const (
-	NSMount  Namespaces = 0x00020000
-	NSCgroup Namespaces = 0x02000000
-	NSUTS    Namespaces = 0x04000000
-	NSIPC    Namespaces = 0x08000000
-	NSUser   Namespaces = 0x10000000
-	NSPID    Namespaces = 0x20000000
-	NSNet    Namespaces = 0x40000000
+	NSMount Namespaces = 0x00020000
+	NSUTS   Namespaces = 0x04000000
+	NSIPC   Namespaces = 0x08000000
+	NSUser  Namespaces = 0x10000000
+	NSPID   Namespaces = 0x20000000
+	NSNet   Namespaces = 0x40000000
 )
 
-// AllNamespaces is every kind but net, which is dear and made on request only.
-const AllNamespaces = NSMount | NSCgroup | NSUTS | NSIPC | NSUser | NSPID
+// AllNamespaces is every kind that a run gets. Net is dear and made on request
+// only. Cgroup would hide the names of groups and nothing else, and runtimes such
+// as node's and Java's would no longer find the limits of their own group.
+const AllNamespaces = NSMount | NSUTS | NSIPC | NSUser | NSPID
 
 // SocketCall is the arguments of one socket(2).
 type SocketCall struct {

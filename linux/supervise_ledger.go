@@ -25,10 +25,14 @@ type place struct {
 // a file: numbers are used again as soon as a file is gone. A directory's
 // number cannot be that of one that was there at the start as long as that one
 // exists, and when the run removes a directory its number leaves the ledger.
+//
+// Calls are made on several threads and noted as they come to an end, which may
+// be in another order: a number or a name may be noted as made again before the
+// removal that made it free. So what is about to be removed is counted.
 type ledger struct {
 	mu       sync.Mutex
-	dirs     map[fileID]struct{}
-	names    map[entry]struct{}
+	dirs     tally[fileID]
+	names    tally[entry]
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
 	control  map[string]struct{}
@@ -39,6 +43,47 @@ type entry struct {
 	name string
 }
 
+// tally counts how often something was made and not removed, while removals of
+// it are under way: it is there if that is more than never. Otherwise it is
+// there once or not at all, since whatever is made was not there.
+type tally[K comparable] struct{ count, leaving map[K]int }
+
+func newTally[K comparable]() tally[K] { return tally[K]{map[K]int{}, map[K]int{}} }
+
+func (t tally[K]) has(k K) bool { return t.count[k] > 0 }
+
+func (t tally[K]) add(k K) {
+	switch {
+	case t.leaving[k] > 0:
+		t.count[k]++
+	case len(t.count) < ledgerMost:
+		t.count[k] = 1
+	}
+}
+
+func (t tally[K]) remove(k K) {
+	if t.leaving[k] > 0 {
+		t.count[k]--
+	} else {
+		delete(t.count, k)
+	}
+}
+
+// leaves says that it may be removed soon, until a call of stays.
+func (t tally[K]) leaves(k K) { t.leaving[k]++ }
+
+func (t tally[K]) stays(k K) {
+	if t.leaving[k]--; t.leaving[k] > 0 {
+		return
+	}
+	delete(t.leaving, k)
+	if t.count[k] > 0 {
+		t.count[k] = 1
+	} else {
+		delete(t.count, k)
+	}
+}
+
 // ledgerMost bounds each of the ledger's lists: a run that makes more names in
 // old directories than this can no longer remove the later ones, and its
 // supervisor stays small.
@@ -46,7 +91,7 @@ const ledgerMost = 1 << 20
 
 func newLedger() *ledger {
 	return &ledger{
-		dirs: map[fileID]struct{}{}, names: map[entry]struct{}{}, sockets: map[fileID]int64{},
+		dirs: newTally[fileID](), names: newTally[entry](), sockets: map[fileID]int64{},
 		abstract: map[string]struct{}{}, control: map[string]struct{}{},
 	}
 }
@@ -55,8 +100,7 @@ func newLedger() *ledger {
 func (l *ledger) madeDir(dir fileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := l.dirs[dir]
-	return ok
+	return l.dirs.has(dir)
 }
 
 // made says whether the run made the name.
@@ -66,11 +110,7 @@ func (l *ledger) made(pl place) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.dirs[pl.dir]; ok {
-		return true
-	}
-	_, ok := l.names[entry{pl.dir, pl.name}]
-	return ok
+	return l.dirs.has(pl.dir) || l.names.has(entry{pl.dir, pl.name})
 }
 
 // add records a name that the run made; dir is its identity if it is a
@@ -78,23 +118,33 @@ func (l *ledger) made(pl place) bool {
 func (l *ledger) add(pl place, dir fileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.dirs[pl.dir]; !ok && len(l.names) < ledgerMost {
-		l.names[entry{pl.dir, pl.name}] = struct{}{}
+	if !l.dirs.has(pl.dir) {
+		l.names.add(entry{pl.dir, pl.name})
 	}
-	if dir != (fileID{}) && len(l.dirs) < ledgerMost {
-		l.dirs[dir] = struct{}{}
+	if dir != (fileID{}) {
+		l.dirs.add(dir)
+	}
+}
+
+// leaves says that a name, and the directory that has it, may be removed soon;
+// stays follows, whatever has come of it.
+func (l *ledger) leaves(pl place, dir fileID) { l.each(pl, dir, l.names.leaves, l.dirs.leaves) }
+
+func (l *ledger) stays(pl place, dir fileID) { l.each(pl, dir, l.names.stays, l.dirs.stays) }
+
+func (l *ledger) each(pl place, dir fileID, name func(entry), number func(fileID)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if pl.name != "" {
+		name(entry{pl.dir, pl.name})
+	}
+	if dir != (fileID{}) {
+		number(dir)
 	}
 }
 
 // remove forgets a name that is gone, and the directory that had it.
-func (l *ledger) remove(pl place, dir fileID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.names, entry{pl.dir, pl.name})
-	if dir != (fileID{}) {
-		delete(l.dirs, dir)
-	}
-}
+func (l *ledger) remove(pl place, dir fileID) { l.each(pl, dir, l.names.remove, l.dirs.remove) }
 
 // bound records a unix socket that the run bound.
 func (l *ledger) bound(id fileID, birth int64) {

@@ -430,6 +430,36 @@ type request struct {
 	fd    int   // to be injected
 	val   int64 // result where it is no descriptor
 	act   func(*request) unix.Errno
+	going [2]going // what it may remove, until that is settled
+}
+
+// going is a name, and the number of the directory that has it.
+type going struct {
+	place place
+	dir   fileID
+}
+
+// removes says what the call may remove.
+func (r *request) removes(list ...going) {
+	copy(r.going[:], list)
+	for _, g := range list {
+		for _, d := range r.deciders {
+			d.ledger.leaves(g.place, g.dir)
+		}
+	}
+}
+
+// settle says that what the call has done is noted.
+func (r *request) settle() {
+	for _, g := range r.going {
+		if g == (going{}) {
+			continue
+		}
+		for _, d := range r.deciders {
+			d.ledger.stays(g.place, g.dir)
+		}
+	}
+	r.going = [2]going{}
 }
 
 func (r *request) arg(i int8) uint64 {
@@ -455,6 +485,7 @@ func (r *request) valid() bool {
 }
 
 func (r *request) reply(val int64, e unix.Errno, flags uint32) {
+	r.settle()
 	resp := response{id: r.id, val: val, err: -int32(e), flags: flags}
 	if e != 0 {
 		resp.val = 0

@@ -526,6 +526,7 @@ func serveUnlink(r *request) {
 	case r.s.mountPoint(o):
 		r.fail(unix.EBUSY)
 	default:
+		r.removes(going{o.place, o.dirID()})
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
 			q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.flags)}
@@ -641,6 +642,9 @@ func serveRename(r *request) {
 	}
 	r.how = int(flags)
 	r.s.recent.clear()
+	if !exchange {
+		r.removes(going{place: a.place}, going{dir: b.dirID()})
+	}
 	if a.fd >= 0 || b.fd >= 0 {
 		r.perform(slowRename)
 		return
@@ -681,7 +685,7 @@ func (r *request) renamed() {
 		made := l.made(a.place)
 		saved = saved || !l.made(b.place)
 		l.remove(a.place, fileID{})
-		if b.kind == absent && made || l.made(b.place) {
+		if b.kind == absent && made {
 			l.add(b.place, fileID{})
 		}
 		if b.kind == directory {

@@ -352,6 +352,8 @@ func (p *performers) collect() {
 		q.request = nil
 		if outcome == outcomeOdd {
 			p.hand(r)
+		} else {
+			r.settle()
 		}
 	}
 }

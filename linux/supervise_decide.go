@@ -291,16 +291,26 @@ const (
 	modeOthers = 0o022
 )
 
-// mode rules on a change of mode. Bits that the launcher's umask leaves alone
-// are as safe as every file that the user makes.
+// mode rules on a change of mode, which then is narrowed by [decider.narrowMode].
 func (d *decider) mode(pl place, mode uint32) ruling {
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
 	}
-	if !d.profile.Process.AnyMode && mode&(modeSetID|modeOthers&d.umask) != 0 {
+	if !d.profile.Process.AnyMode && mode&modeSetID != 0 {
 		return ruling{errno: errPerm, path: pl.path, why: OpensToOthers}
 	}
 	return ruling{}
+}
+
+// narrowMode is what a change of mode comes to: less what opens the file to
+// others, as if it were made anew. Whoever unpacks, copies or binds asks for what
+// the original has, and gives up when that is refused. Bits that the launcher's
+// umask leaves alone are as safe as every file that the user makes.
+func (d *decider) narrowMode(mode uint32) uint32 {
+	if !d.profile.Process.AnyMode {
+		mode &^= modeOthers & d.umask
+	}
+	return mode
 }
 
 // newMode is the mode that a new file gets: what the caller asks for, less its
@@ -308,9 +318,9 @@ func (d *decider) mode(pl place, mode uint32) ruling {
 func (d *decider) newMode(mode, umask uint32) uint32 {
 	mode &^= umask
 	if !d.profile.Process.AnyMode {
-		mode &^= modeSetID | modeOthers&d.umask
+		mode &^= modeSetID
 	}
-	return mode
+	return d.narrowMode(mode)
 }
 
 // attribute rules on an extended attribute; set says that it is given a value.
@@ -322,13 +332,16 @@ func (d *decider) attribute(pl place, name string, value []byte, set bool) rulin
 		return ruling{}
 	}
 	// An ACL opens a file as a mode does, and one of three entries is a mode.
-	if mode, ok := plainACL(value); ok && name == "system.posix_acl_access" {
+	if mode, ok := plainACL(value); ok && name == accessACL {
 		return d.mode(pl, mode)
 	}
 	// EOPNOTSUPP is what a file system without ACLs says, and what programs
 	// are ready for.
 	return ruling{errno: errNotSup, path: pl.path, why: OpensToOthers}
 }
+
+// accessACL is the attribute that is a file's own ACL.
+const accessACL = "system.posix_acl_access"
 
 // plainACL gives the mode that an ACL of owner, group and others alone stands
 // for (include/uapi/linux/posix_acl_xattr.h).
@@ -346,6 +359,19 @@ func plainACL(acl []byte) (mode uint32, ok bool) {
 		mode = mode<<3 | uint32(perm)
 	}
 	return mode, true
+}
+
+// narrowACL takes from an ACL that plainACL knows what [decider.narrowMode] takes
+// from its mode: cp keeps modes so.
+func (d *decider) narrowACL(acl []byte) {
+	mode, ok := plainACL(acl)
+	if !ok {
+		return
+	}
+	mode = d.narrowMode(mode)
+	for i := range 3 {
+		binary.LittleEndian.PutUint16(acl[4+i*8+2:], uint16(mode>>(6-3*i)&7))
+	}
 }
 
 // socket rules on connecting or sending to a unix socket; name is a path or,

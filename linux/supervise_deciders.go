@@ -51,6 +51,20 @@ func (ds deciders) attribute(pl place, name string, value []byte, set bool) ruli
 	return ds.each(func(d *decider) ruling { return d.attribute(pl, name, value, set) })
 }
 
+// narrowMode is what a change of mode comes to in all of the runs.
+func (ds deciders) narrowMode(mode uint32) uint32 {
+	for _, d := range ds {
+		mode = d.narrowMode(mode)
+	}
+	return mode
+}
+
+func (ds deciders) narrowACL(acl []byte) {
+	for _, d := range ds {
+		d.narrowACL(acl)
+	}
+}
+
 // newMode is the mode that a new file gets, which is the caller's.
 func (ds deciders) newMode(mode, umask uint32) uint32 {
 	for _, d := range ds {

@@ -86,6 +86,7 @@ func serveChmod(r *request) {
 		r.fail(unix.EOPNOTSUPP)
 		return
 	}
+	r.mode = r.deciders.narrowMode(r.mode)
 	if r.a.caller {
 		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return
@@ -213,6 +214,9 @@ func serveSetxattr(r *request) {
 	}
 	if !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.text, r.value, true) }) {
 		return
+	}
+	if r.text == accessACL {
+		r.deciders.narrowACL(r.value)
 	}
 	flags := int(int32(r.args[r.call.mode+3]))
 	r.end(unix.Setxattr(fdPath(r.a.fd), r.text, r.value, flags))

@@ -77,6 +77,9 @@ func masked(arg uint8, mask, value uint64) []ArgCond {
 	return []ArgCond{{Arg: arg, Mask: mask, Value: value}}
 }
 
+// undumpable is prctl(PR_SET_DUMPABLE, 0).
+func undumpable() []ArgCond { return append(masked(0, low32, 4), masked(1, ^uint64(0), 0)...) }
+
 func anyBit(arg uint8, mask uint64) []ArgCond {
 	return []ArgCond{{Arg: arg, Compare: AnyBit, Mask: mask}}
 }

@@ -21,6 +21,8 @@ func TestRefusalGrant(t *testing.T) {
 		{sandbox.Refusal{Socket: true, Path: "/run/bus"}, "unix:/run/bus"},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/data/*"}, ""},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/**"}, ""},
+		{sandbox.Refusal{Access: profiles.Read, Path: "/proc/4711/stat"}, ""},
+		{sandbox.Refusal{Access: profiles.Read, Path: "/proc/swaps"}, "filesystem.read:/proc/swaps"},
 		{sandbox.Refusal{Access: profiles.Delete, Path: "/data/?"}, ""},
 		{sandbox.Refusal{Socket: true, Path: "/run/*"}, ""},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/data/a", Inner: true}, ""},

@@ -198,14 +198,15 @@ func (r *Refusal) Target() string {
 
 // Grant is the --grant that would allow it and no more, "" if there is none. The
 // command chooses what it is refused: a path with a "*" in it, or "*.com" as the
-// name of a host, would be a pattern in a grant.
+// name of a host, would be a pattern in a grant; the number of a process is
+// another's in the next run.
 func (r *Refusal) Grant() string {
 	switch {
 	case r.Inner:
 		return ""
 	case r.What == "socket":
 		return "network.client:HOST:PORT"
-	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"):
+	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"), ofProcess(r.Path):
 		return ""
 	case r.Host != "":
 		return "network.client:" + r.Target()
@@ -221,6 +222,12 @@ func (r *Refusal) Grant() string {
 		return "filesystem.read:" + r.Path
 	}
 	return ""
+}
+
+// ofProcess says whether path is below a process's directory in /proc.
+func ofProcess(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/proc/")
+	return ok && rest != "" && '0' <= rest[0] && rest[0] <= '9'
 }
 
 // isHost says whether s is an address or a plain name.

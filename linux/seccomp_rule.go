@@ -11,6 +11,8 @@ const (
 	Allow
 	// Notify stops the caller until the supervisor has answered.
 	Notify
+	// Pretend makes the call succeed, with 0, without being made.
+	Pretend
 )
 
 // SyscallRule is one row of the seccomp tables.

@@ -229,7 +229,7 @@ func NotifyRules() []SyscallRule {
 	return []SyscallRule{
 		{For: NotifyNames, Action: Notify, Calls: "mkdir mkdirat mknod mknodat link linkat symlink symlinkat rename renameat renameat2 " +
 			"unlink unlinkat rmdir truncate", Reason: "names come and go; a truncation by path is a write"},
-		{For: NotifyNames, Action: Errno, Errno: 0, Calls: "prctl", When: undumpable(),
+		{For: NotifyNames, Action: Pretend, Calls: "prctl", When: undumpable(),
 			Reason: "PR_SET_DUMPABLE 0 (gpg-agent, ssh-agent): done, it would keep the supervisor from reading what its calls ask for; it is answered and not done"},
 		{For: NotifyNames, Action: Notify, Calls: "umask", Reason: "observed: the supervisor applies it to what it makes for the caller"},
 		{For: NotifyNames, Action: Notify, Calls: "creat", Reason: "a creating open"},

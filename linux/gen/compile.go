@@ -108,6 +108,8 @@ func add(filter *seccomp.ScmpFilter, call seccomp.ScmpSyscall, r linux.SyscallRu
 	switch r.Action {
 	case linux.Errno:
 		action = seccomp.ActErrno.SetReturnCode(int16(r.Errno))
+	case linux.Pretend:
+		action = seccomp.ActErrno.SetReturnCode(0)
 	case linux.Notify:
 		action = seccomp.ActNotify
 	}

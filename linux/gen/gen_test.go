@@ -167,6 +167,8 @@ next:
 		switch r.Action {
 		case linux.Errno:
 			this = 0x00050000 | uint32(r.Errno)
+		case linux.Pretend:
+			this = 0x00050000
 		case linux.Notify:
 			this = 0x7fc00000
 		}

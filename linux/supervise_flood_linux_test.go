@@ -29,9 +29,9 @@ const floodVariable = "SKILLRUN_TEST_FLOOD"
 // long as it lasts.
 const (
 	floodProcesses, floodThreads = 3, 8
-	floodRounds                  = 12 // of each thread, at least
-	floodKilled                  = 6  // processes, in the middle of a call
-	floodNeighbour               = 12 // rounds of one thread that has nothing to do with it
+	floodRounds                  = 4 // of each thread, at least
+	floodKilled                  = 3 // processes, in the middle of a call
+	floodNeighbour               = 4 // rounds of one thread that has nothing to do with it
 )
 
 // TestSupervisedFlood asks the supervisor for more than it can do, from many

@@ -147,8 +147,9 @@ func (r *recorder) close() {
 // up of the run.
 func (r *recorder) starting(s sandbox.Started) {
 	r.receipt, r.temp = s.Receipt, s.Temp
-	r.start = make(chan []audit.Entry, 1)
-	go func() { r.start <- r.startEntries(s.Receipt) }()
+	start := make(chan []audit.Entry, 1)
+	r.start = start // a second try of the run has its own
+	go func() { start <- r.startEntries(s.Receipt) }()
 }
 
 // started writes the start record: it must be safe before anything runs.

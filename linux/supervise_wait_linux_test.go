@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // until waits for a condition that comes true by itself.
@@ -52,7 +53,7 @@ func readEnd(path string) <-chan string {
 func readable(t *testing.T) {
 	t.Helper()
 	if _, err := os.ReadFile("/proc/thread-self/syscall"); errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
-		t.Skip("this machine does not show what threads wait for: ", err)
+		sandboxtest.Skip(t, sandboxtest.Machine, "this machine does not show what threads wait for: %v", err)
 	}
 }
 

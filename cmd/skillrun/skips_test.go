@@ -48,7 +48,6 @@ func TestSkips(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]bool{
-		"linux/supervise_wait_linux_test.go: t" + ".Skip":                true, // a kernel that does not show what threads wait for
 		"sandbox/sandboxtest/sandboxtest.go: t" + ".Skipf":               true,
 		"cmd/skillrun/testdata/script/config_system.txtar: [!root] skip": true,
 	}

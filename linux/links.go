@@ -50,7 +50,8 @@ func (c *compiler) noteControl(d *profiles.Denial) {
 		return
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
+		// By a look of its own, so that a later run looks again.
+		if info, ok := c.lstat(path.Join(p, e.Name())); ok {
 			c.noteLinks(path.Join(p, e.Name()), info, d)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,10 @@ type seen struct {
 	Mode   uint32
 	Target string // of a link, or the digest of a listing
 	ID     identity
+	// Names is how many names a regular file had that was looked at itself: what
+	// is denied by name is denied by its other names too. With more than one, ID
+	// tells when they last changed.
+	Names uint64
 	// Settled says that ID changes whenever the contents do: the last change
 	// was long enough before the look for the next to have another time.
 	Settled bool
@@ -176,7 +181,7 @@ func recallMemo(state string, key [sha256.Size]byte) *memo {
 func (m *memo) remember(state string) error {
 	for i := range m.Seen {
 		// What is only known by its identity cannot be looked up again.
-		if s := &m.Seen[i]; s.How == byOpen && s.There == present && !s.Settled {
+		if s := &m.Seen[i]; s.There == present && !s.Settled && (s.How == byOpen || s.Names > 1) {
 			return nil
 		}
 	}
@@ -237,7 +242,14 @@ func forgetOldest(dir string) error {
 func (s *snapshot) seen(at time.Time) []seen {
 	list := make([]seen, 0, len(s.files)+len(s.dirs))
 	for name, f := range s.files {
-		list = append(list, f.seen(name, byLstat))
+		o := f.seen(name, byLstat)
+		if st := statOf(f.info); st != nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			if o.Names = uint64(st.Nlink); o.Names > 1 {
+				o.ID = identity{uint64(st.Dev), st.Ino, uint64(st.Size), uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)}
+				o.Settled = o.ID.settledAt(at)
+			}
+		}
+		list = append(list, o)
 	}
 	for name, f := range s.targets {
 		list = append(list, f.seen(name, byStat))
@@ -278,6 +290,15 @@ func (f *found) seen(name string, how how) seen {
 	return s
 }
 
+// statOf is what the kernel said of a file; nil if it said nothing.
+func statOf(info fs.FileInfo) *syscall.Stat_t {
+	if info == nil {
+		return nil
+	}
+	st, _ := info.Sys().(*syscall.Stat_t)
+	return st
+}
+
 func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
@@ -310,7 +331,8 @@ func (s *seen) holds() bool {
 			flags = unix.AT_SYMLINK_NOFOLLOW
 		}
 		err := unix.Fstatat(unix.AT_FDCWD, name, &st, flags)
-		return outcomeOf(err) == s.There && (err != nil || uint32(fileMode(st.Mode)) == s.Mode)
+		return outcomeOf(err) == s.There && (err != nil || uint32(fileMode(st.Mode)) == s.Mode) &&
+			(s.Names == 0 || uint64(st.Nlink) == s.Names) && (s.Names < 2 || identify(name) == s.ID)
 	case byReadLink:
 		target, err := os.Readlink(name)
 		return err == nil && target == s.Target

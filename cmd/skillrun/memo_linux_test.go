@@ -36,6 +36,18 @@ func (l *launches) write(name, text string) {
 	}
 }
 
+// link gives a file another name, in the place of what has it.
+func (l *launches) link(name, other string) {
+	l.t.Helper()
+	other = filepath.Join(l.root(), other)
+	if err := os.Remove(other); err != nil && !os.IsNotExist(err) {
+		l.t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(l.root(), name), other); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 // sh runs a shell command and gives what it printed, and its report without
 // what differs from run to run.
 func (l *launches) sh(command string) (out string, report map[string]any) {
@@ -204,6 +216,46 @@ func TestMemoChanges(t *testing.T) {
 			}
 			if again := l.memos(); again == kept {
 				t.Error("the old plan was used")
+			}
+		})
+	}
+}
+
+// What a secret is called besides is the plan's as much as what it is called.
+func TestMemoOtherNames(t *testing.T) {
+	for _, c := range []struct{ name, before string }{
+		{"one before", "x\ny\n"},
+		{"two before", "x\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sandboxtest.Require(t, "namespaces") // without them each open is looked at
+			l := newLaunches(t)
+			l.args = []string{"--namespaces", "on"}
+			l.write("w/.env", "secret\n")
+			l.write("w/x", "x\n")
+			l.write("w/y", "y\n")
+			if c.before == "x\n" {
+				l.link("w/.env", "w/y")
+			}
+			const show = "cat x y 2>/dev/null"
+			// What has several names is not kept while its last change is young.
+			for try, kept := 0, "-"; kept == "" || kept != l.memos(); try++ {
+				if kept = l.memos(); try == 1000 {
+					t.Fatal("nothing was kept, so that this shows nothing")
+				}
+				if out, _ := l.sh(show); out != c.before {
+					t.Fatalf("before: %q", out)
+				}
+			}
+			l.link("w/.env", "w/x")
+			if c.before == "x\n" {
+				if err := os.Remove(filepath.Join(l.dir, "y")); err != nil {
+					t.Fatal(err)
+				}
+				l.write("w/y", "y\n")
+			}
+			if out, _ := l.sh(show); out != "y\n" {
+				t.Errorf("after: %q", out)
 			}
 		})
 	}

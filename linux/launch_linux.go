@@ -53,10 +53,11 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Process is a started run.
 type Process struct {
-	guardian  int
+	guardian  int // valid once forked is closed
 	board     *board
-	cleanup   []int // descriptors to close at the end
-	sockets   []int // those of them that are the plan's sockets
+	cleanup   []int         // descriptors to close at the end
+	sockets   []int         // those of them that are the plan's sockets
+	forked    chan struct{} // the guardian is there, or err says why not
 	ended     chan struct{}
 	err       error
 	enter     []step
@@ -85,11 +86,11 @@ type State struct {
 // Start runs cmd under plan, with a guardian. The calling process must not be
 // confined itself.
 //
-// On return the guardian exists, with the namespaces of the plan around it,
-// and waits: nothing of the command has run. Call [Process.Begin] to let it,
-// or [Process.Abort].
+// On return the guardian is being made, with the namespaces of the plan around
+// it, and will wait ([Process.Ready]): nothing of the command has run. Call
+// [Process.Begin] to let it, or [Process.Abort].
 func Start(plan *Plan, cmd *Command) (*Process, error) {
-	p := &Process{ended: make(chan struct{})}
+	p := &Process{forked: make(chan struct{}), ended: make(chan struct{})}
 	ok := false
 	defer func() {
 		if !ok {
@@ -136,11 +137,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	g.enter, g.enterLen = unsafe.SliceData(p.enter), len(p.enter)
 	p.guard = g
 
-	forked := make(chan error)
-	go p.hold(uintptr(plan.Namespaces), forked)
-	if err := <-forked; err != nil {
-		return nil, err
-	}
+	go p.hold(uintptr(plan.Namespaces))
 	if cmd.Jobs {
 		go p.stopToo()
 	}
@@ -150,7 +147,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 
 // hold forks the guardian and stays, on the same thread, until it has ended:
 // the guardian's parent-death signal is about the thread that forked it.
-func (p *Process) hold(flags uintptr, forked chan<- error) {
+func (p *Process) hold(flags uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer func() {
@@ -170,11 +167,13 @@ func (p *Process) hold(flags uintptr, forked chan<- error) {
 		if flags != 0 {
 			p.err = &StartError{Step: stageNamespace.String(), Namespace: true, Err: errno}
 		}
-		forked <- p.err
+		close(p.forked)
+		wake(&p.board.prepared)
+		wake(&p.board.ready)
 		return
 	}
 	p.guardian = pid
-	forked <- nil
+	close(p.forked)
 	var status syscall.WaitStatus
 	for {
 		_, err := syscall.Wait4(pid, &status, wall, nil)
@@ -311,7 +310,9 @@ func (p *Process) Ready() error {
 
 // Abort ends a run that was not begun.
 func (p *Process) Abort() {
-	syscall.Kill(p.guardian, syscall.SIGKILL)
+	if <-p.forked; p.guardian != 0 {
+		syscall.Kill(p.guardian, syscall.SIGKILL)
+	}
 	<-p.ended
 	p.closeAll()
 }
@@ -331,11 +332,15 @@ func (p *Process) reaper() int {
 	if g := load(&p.board.guardian); g != 0 {
 		return int(g)
 	}
+	<-p.forked
 	return p.guardian
 }
 
 func (p *Process) startError() error {
 	b := p.board
+	if <-p.forked; p.guardian == 0 {
+		return p.err
+	}
 	if load(&b.failed) == 0 {
 		return nil
 	}

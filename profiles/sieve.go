@@ -25,10 +25,14 @@ type globWord struct {
 const sieveDirs = 4096
 
 // NewSieve makes a sieve of denials, which must not change any more.
-func NewSieve(denials []Denial) *Sieve {
-	s := &Sieve{denials: denials, words: map[string][]int{}, dirs: map[string][]int{}}
-	for i := range denials {
-		for rest, word := denials[i].Match, ""; rest != ""; {
+func NewSieve(denials []Denial) *Sieve { return &Sieve{denials: denials} }
+
+// sort puts the words of all patterns where they are found again. Many a run
+// asks about nothing.
+func (s *Sieve) sort() {
+	s.words, s.dirs = map[string][]int{}, map[string][]int{}
+	for i := range s.denials {
+		for rest, word := s.denials[i].Match, ""; rest != ""; {
 			rest, word = cutLast(rest)
 			if strings.ContainsAny(word, "*?") {
 				s.globs = append(s.globs, globWord{word, i})
@@ -38,7 +42,6 @@ func NewSieve(denials []Denial) *Sieve {
 			s.words[word] = append(s.words[word], i)
 		}
 	}
-	return s
 }
 
 // Touching gives the denials that may have to do with path, an absolute one, in
@@ -47,6 +50,9 @@ func NewSieve(denials []Denial) *Sieve {
 func (s *Sieve) Touching(path string) []*Denial {
 	if path == s.path {
 		return s.out // several things are asked about one file
+	}
+	if s.words == nil {
+		s.sort()
 	}
 	s.path = path
 	dir, name := cutLast(path)

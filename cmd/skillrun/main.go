@@ -43,6 +43,7 @@ func realMain(args []string) int {
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")
 	}
+	leaveOut(app, before)
 	err := app.Run(append([]string{"skillrun"}, before...))
 	var exit exitError
 	switch {
@@ -94,6 +95,39 @@ func arrange(args []string) (before, command []string, dashes bool) {
 		slices.SortStableFunc(before[1:], func(a, b string) int { return rank(a) - rank(b) })
 	}
 	return before, command, dashes
+}
+
+// leaveOut takes from the subcommand the flags that no word is about and that are
+// nothing without one: the library matches the names of all of a command's flags
+// with regular expressions, for each of them, which is a twentieth of a launch.
+func leaveOut(app *cli.App, words []string) {
+	if len(words) == 0 || slices.ContainsFunc(words, isHelp) {
+		return
+	}
+	cmd := app.Command(words[0])
+	if cmd == nil {
+		return
+	}
+	cmd.Flags = slices.DeleteFunc(cmd.Flags, func(f cli.Flag) bool {
+		name, alias := "", []string(nil)
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			name, alias = f.Name, f.Aliases
+		case *cli.StringFlag:
+			name, alias = f.Name, f.Aliases
+			if f.Value != "" {
+				return false
+			}
+		case *cli.StringSliceFlag:
+			name, alias = f.Name, f.Aliases
+		default:
+			return false
+		}
+		return !slices.ContainsFunc(words, func(word string) bool {
+			word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+			return word == name || slices.Contains(alias, word)
+		})
+	})
 }
 
 // rank puts flags first.

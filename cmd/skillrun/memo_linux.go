@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -160,8 +162,8 @@ func recallMemo(state string, key [sha256.Size]byte) *memo {
 	if n, err := unix.Pread(fd, data, 0); err != nil || n != len(data) {
 		return nil
 	}
-	body := len(data) - sha256.Size
-	if body < 0 || checksum(data[:body]) != [sha256.Size]byte(data[body:]) {
+	body := len(data) - crc32.Size
+	if body < 0 || checksum(data[:body]) != [crc32.Size]byte(data[body:]) {
 		return nil
 	}
 	m, u := new(memo), newUnpacker(data[:body])
@@ -218,7 +220,10 @@ func (m *memo) remember(state string) error {
 
 // checksum tells a file that a crash cut short. It is no defence: whoever can
 // write the state directory can write approvals.
-func checksum(b []byte) [sha256.Size]byte { return sha256.Sum256(b) }
+func checksum(b []byte) (sum [crc32.Size]byte) {
+	binary.LittleEndian.PutUint32(sum[:], crc32.ChecksumIEEE(b))
+	return sum
+}
 
 // forgetOldest makes room for one memo more.
 func forgetOldest(dir string) error {

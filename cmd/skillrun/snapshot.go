@@ -44,7 +44,7 @@ const listAfter = 3
 
 func newSnapshot() *snapshot {
 	return &snapshot{
-		root: os.DirFS("/"), files: make(map[string]found, 512), dirs: make(map[string]*listing, 128),
+		root: os.DirFS("/"), files: map[string]found{}, dirs: map[string]*listing{},
 		targets: map[string]found{}, links: map[string]string{}, opened: map[string]bool{},
 	}
 }

@@ -1,12 +1,14 @@
 package linux
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"path"
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
@@ -192,7 +194,10 @@ func carvable(d *profiles.Denial) bool { return d.Class != profiles.Control }
 
 func (c *compiler) findPoints() {
 	add := func(p string, a profiles.Access) {
-		if _, ok := c.lstat(p); ok {
+		// What a closed directory hides is there, and the run may open the
+		// directory.
+		_, err := fs.Lstat(c.facts.FS, fsName(p))
+		if err == nil || errors.Is(err, fs.ErrPermission) && c.inGrant(p) {
 			c.points = append(c.points, point{p, a})
 		}
 	}
@@ -218,16 +223,27 @@ func (c *compiler) findPoints() {
 		add(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
 	}
 	for root, denials := range patterns {
-		c.walk(root, profiles.NewSieve(denials))
+		var a profiles.Access
+		for i := range denials {
+			a |= denials[i].Access
+		}
+		c.walk(root, profiles.NewSieve(denials), a)
 	}
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
 
-// walk finds the names below root that a pattern covers.
-func (c *compiler) walk(root string, denials *profiles.Sieve) {
+// walk finds the names below root that a pattern covers; all are the accesses
+// that some pattern denies.
+func (c *compiler) walk(root string, denials *profiles.Sieve, all profiles.Access) {
 	entries, err := fs.ReadDir(c.facts.FS, fsName(root))
 	if err != nil {
-		return // absent or unreadable: unreadable for the command, too
+		if !c.sealed(root, err) {
+			c.plan.Linked = append(c.plan.Linked, profiles.Denial{
+				Path: root, Access: all, Class: profiles.Sensitive,
+				Origin: profiles.Origin{Source: "built-in:closed-directories", Reason: "cannot be listed: what is in it may be secret"},
+			})
+		}
+		return
 	}
 	for _, e := range entries {
 		p := path.Join(root, e.Name())
@@ -245,9 +261,25 @@ func (c *compiler) walk(root string, denials *profiles.Sieve) {
 		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {
-			c.walk(p, denials)
+			c.walk(p, denials, all)
 		}
 	}
+}
+
+// sealed says of a directory which could not be listed that the run has nothing
+// in it either. Somebody else's that nobody may search is such; where names can
+// be reached although they are not shown, or the owner's run can open the
+// directory first, it is not.
+func (c *compiler) sealed(dir string, err error) bool {
+	if errors.Is(err, fs.ErrNotExist) || !c.inGrant(dir) {
+		return true
+	}
+	info, ok := c.lstat(dir)
+	if !ok || !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) != c.f.UID && info.Mode()&0o011 == 0
 }
 
 // denied gives the accesses of a that are refused at p itself.

@@ -60,9 +60,6 @@ func (c *compiler) noteControl(d *profiles.Denial) {
 // findLinks adds a denial for every other name, by which the plan and the
 // supervisor then go.
 func (c *compiler) findLinks() {
-	if len(c.linked) == 0 {
-		return
-	}
 	roots := map[string]bool{}
 	for _, denials := range c.linked {
 		for _, d := range denials {

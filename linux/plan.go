@@ -36,7 +36,8 @@ type Plan struct {
 	PassReads bool `json:"pass_reads,omitempty"`
 	// Denied lists the denied files whose opens the supervisor decides.
 	Denied []string `json:"denied,omitempty"`
-	// Linked denies other names of files that the profile denies by name.
+	// Linked denies other names of files that the profile denies by name, and
+	// directories that may hold such files and cannot be listed.
 	Linked []profiles.Denial `json:"linked,omitempty"`
 	// SelfTest is what the command must be refused before it starts.
 	SelfTest SelfTest `json:"self_test"`

@@ -33,6 +33,7 @@ func (c *compiler) mask() {
 		info, ok := c.lstat(p.path)
 		switch {
 		case !ok:
+			rest = append(rest, p) // in a closed directory
 		case info.IsDir():
 			masked = p.path
 			c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountMaskDir, Target: p.path})

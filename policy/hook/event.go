@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	pathpkg "path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"skillrun/policy"
 )
@@ -222,13 +224,17 @@ func (e *Event) requests() ([]policy.Request, error) {
 				}
 			}
 		}
-		if strings.HasPrefix(wild, "~") {
-			return nil, errors.New("a pattern that begins with ~")
+		if r.Paths, err = e.matched(base, wild); err != nil {
+			return nil, err
 		}
-		if !pathpkg.IsAbs(wild) {
-			wild = base + "/" + wild
+	case patterns:
+		for _, v := range values {
+			found, err := e.matched(e.Cwd, v)
+			if err != nil {
+				return nil, err
+			}
+			r.Paths = append(r.Paths, found...)
 		}
-		r.Paths = []string{literal(wild)}
 	case patch:
 		return patched(e, values)
 	case address:
@@ -263,7 +269,7 @@ func (e *Event) values() (values []string, err error) {
 			}
 		case v.kind == '"' && (v.text != "" || e.Row.kind == pattern):
 			values = append(values, v.text)
-		case v.kind == '[' && e.Row.kind == paths:
+		case v.kind == '[' && (e.Row.kind == paths || e.Row.kind == patterns):
 			for _, item := range v.items {
 				if item.kind != '"' || item.text == "" {
 					return nil, fmt.Errorf("%s is not a list of texts", name)
@@ -286,7 +292,7 @@ func (e *Event) absolute(p string) (string, error) {
 	switch {
 	case strings.IndexByte(p, 0) >= 0:
 		return "", errors.New("a path holds NUL")
-	case strings.TrimSpace(p) != p:
+	case strings.TrimFunc(p, blank) != p:
 		return "", errors.New("a path begins or ends with a space")
 	case p == "~" || strings.HasPrefix(p, "~/"):
 		if e.home == "" {
@@ -301,12 +307,82 @@ func (e *Event) absolute(p string) (string, error) {
 	return pathpkg.Clean(p), nil
 }
 
+// blank says whether JavaScript, in which agents are written, trims a letter; Go
+// leaves the byte order mark.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// matched are the paths that a pattern below dir names, or beneath which
+// everything lies that it matches.
+func (e *Event) matched(dir, wild string) ([]string, error) {
+	if _, err := e.absolute(wild); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(wild, "~") {
+		return nil, errors.New("a pattern that begins with ~")
+	}
+	all, err := alternatives(wild)
+	for i, w := range all {
+		if !pathpkg.IsAbs(w) {
+			w = dir + "/" + w
+		}
+		all[i] = literal(w)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
+const maxAlternatives = 1000
+
+// alternatives are a pattern and what its braces stand for: {a,b} is spelled out
+// before anything is matched, and can spell a root or "..".
+func alternatives(pattern string) ([]string, error) {
+	all := []string{pattern}
+	for n := 0; n < len(all); n++ {
+		p := all[n]
+		for open := range len(p) {
+			if p[open] != '{' {
+				continue
+			}
+			depth, cuts, end := 0, []int{open}, -1
+			for i := open; i < len(p) && end < 0; i++ {
+				switch p[i] {
+				case '{':
+					depth++
+				case ',':
+					if depth == 1 {
+						cuts = append(cuts, i)
+					}
+				case '}':
+					if depth--; depth == 0 {
+						end = i
+					}
+				}
+			}
+			if end < 0 || len(cuts) == 1 {
+				continue
+			}
+			for i, cut := range cuts {
+				to := end
+				if i+1 < len(cuts) {
+					to = cuts[i+1]
+				}
+				all = append(all, p[:open]+p[cut+1:to]+p[end+1:])
+			}
+			if len(all) > maxAlternatives {
+				return nil, fmt.Errorf("a pattern with more than %d alternatives", maxAlternatives)
+			}
+			break
+		}
+	}
+	return all, nil
+}
+
 // literal is the directory beneath which everything lies that a pattern
-// matches. What follows a wildcard can climb, so that the parts with ".." are
-// taken off before.
+// matches; of one without wildcards, what it names. What follows a wildcard can
+// climb, so that the parts with ".." are taken off before.
 func literal(wild string) string {
 	up := 0
-	if i := strings.IndexAny(wild, "*?[{"); i >= 0 {
+	if i := strings.IndexAny(wild, `*?[{(\`); i >= 0 {
 		up = strings.Count(wild[i:], "..")
 		wild = wild[:strings.LastIndexByte(wild[:i], '/')+1]
 	}

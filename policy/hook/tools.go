@@ -11,6 +11,7 @@ const (
 	path                       // a file or directory
 	paths                      // a list of them, or one
 	pattern                    // a path with wildcards; what it matches counts as beneath its literal beginning
+	patterns                   // a list of them, or one
 	patch                      // a patch whose headers name the files
 	address                    // a URL
 	name                       // a name: of a skill, an agent
@@ -89,7 +90,7 @@ var codexTools = [...]Tool{
 var geminiTools = [...]Tool{
 	{"run_shell_command", "shell.execute", shellCommand, []string{"command"}, false},
 	{"read_file", "filesystem.read", path, []string{"file_path", "absolute_path", "path"}, false},
-	{"read_many_files", "filesystem.read", paths, []string{"include", "paths"}, false},
+	{"read_many_files", "filesystem.read", patterns, []string{"include", "paths"}, false},
 	{"list_directory", "filesystem.read", path, []string{"dir_path", "path"}, true},
 	{"glob", "filesystem.read", pattern, []string{"dir_path", "path", "pattern"}, true},
 	{"grep_search", "filesystem.read", path, []string{"dir_path", "path"}, true},

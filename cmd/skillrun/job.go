@@ -295,6 +295,11 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
+	if above := policyAbove(resolved); flag == "" && above != "" {
+		// A run can make a repository: a workspace that was only found is no way
+		// out of what narrowed that run.
+		return "", withHint{fmt.Errorf("workspace %s lies inside %s, which has a policy of its own", quote(resolved), quote(above)), "start there, or name the one that is meant with --workspace DIR"}
+	}
 	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("workspace %s: not a directory", quote(resolved))
 	}
@@ -322,6 +327,21 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 		}
 	}
 	return resolved, nil
+}
+
+// policyAbove gives the nearest directory above dir with a workspace policy, ""
+// if there is none. Where anybody may write, anybody's would be one.
+func policyAbove(dir string) string {
+	for dir != "/" {
+		dir = filepath.Dir(dir)
+		if info, err := os.Stat(dir); err != nil || info.Mode()&0o002 != 0 {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, narrowingFile)); err == nil {
+			return dir
+		}
+	}
+	return ""
 }
 
 // gitTop gives the top of the git work tree around dir, or dir.

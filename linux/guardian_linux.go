@@ -26,6 +26,7 @@ import (
 type guard struct {
 	board   *board
 	pidfd   int32 // the launcher's pidfd
+	parent  int32 // and its pid
 	first   int32 // pid of the first of two guardians
 	outside bool  // the guardian is in the launcher's pid namespace
 
@@ -177,6 +178,7 @@ func (g *guard) stand(second int32) {
 		if sig == sigTerm && g.orphaned() {
 			// The second ends the tree, as long as it lives: were it killed
 			// here, nobody would be left if this one were killed, too.
+			wake(&g.board.gone)
 			sys(syscall.SYS_KILL, uintptr(second), sigTerm, 0)
 		}
 	}
@@ -188,18 +190,22 @@ func (g *guard) stand(second int32) {
 	}
 }
 
-// orphaned says whether the launcher is gone, or the first of two guardians: a
-// pidfd polls readable when its process has ended.
+// orphaned says whether the launcher is gone, or the first of two guardians. A
+// pidfd polls readable when its process has ended, which is a moment after its
+// children were told: they have another parent by then.
 //
 //go:nosplit
 //go:norace
 func (g *guard) orphaned() bool {
-	if g.first != 0 {
-		self, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
-		parent, _ := sys(syscall.SYS_GETPPID, 0, 0, 0)
-		if int32(self) != g.first && int32(parent) != g.first {
+	self, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
+	parent, _ := sys(syscall.SYS_GETPPID, 0, 0, 0)
+	switch {
+	case g.first != 0 && int32(self) != g.first:
+		if int32(parent) != g.first || load(&g.board.gone) != 0 {
 			return true
 		}
+	case g.outside && int32(parent) != g.parent:
+		return true
 	}
 	g.poll = unix.PollFd{Fd: g.pidfd, Events: unix.POLLIN}
 	g.left = syscall.Timespec{}

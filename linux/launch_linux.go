@@ -111,7 +111,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	}
 	p.cleanup = append(p.cleanup, self)
 
-	g := &guard{board: board, pidfd: int32(self), outside: plan.Namespaces&NSPID == 0}
+	g := &guard{board: board, pidfd: int32(self), parent: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0}
 	if cmd.Wall > 0 {
 		g.hasWall = true
 		g.wall = syscall.NsecToTimespec(int64(cmd.Wall))

@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
 	"skillrun/sandbox/sandboxtest"
@@ -110,6 +113,37 @@ func killedOnce(t *testing.T, namespaces string, order []int) {
 	}
 	if !k.outsideIs("canary\n") {
 		t.Errorf("killed %s: something outside has changed", told)
+	}
+}
+
+// TestKilledSlowly kills a launcher whose threads take their time to be gone: a
+// tracer has to take notice of each. Its children are told before.
+func TestKilledSlowly(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	k := startKilled(t, "off")
+	defer k.end()
+	runtime.LockOSThread() // which traces
+	defer runtime.UnlockOSThread()
+	launcher := k.cmd.Process.Pid
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", launcher))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range threads {
+		tid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, e := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, 0, 0, 0); e != 0 {
+			t.Fatalf("trace thread %d: %v", tid, e)
+		}
+		defer unix.Wait4(tid, nil, unix.WALL, nil)
+	}
+	syscall.Kill(launcher, syscall.SIGKILL)
+	for deadline := time.Now().Add(30 * time.Second); len(k.alive()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q survived", k.alive())
+		}
 	}
 }
 

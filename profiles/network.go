@@ -221,21 +221,22 @@ var special4 = [...]struct {
 	addr [4]byte
 	bits int
 }{
-	{[4]byte{0, 0, 0, 0}, 8},       // "this network"
-	{[4]byte{10, 0, 0, 0}, 8},      // private
-	{[4]byte{100, 64, 0, 0}, 10},   // carrier-grade NAT; some clouds' metadata
-	{[4]byte{127, 0, 0, 0}, 8},     // loopback
-	{[4]byte{169, 254, 0, 0}, 16},  // link-local; clouds' metadata service
-	{[4]byte{172, 16, 0, 0}, 12},   // private
-	{[4]byte{192, 0, 0, 0}, 24},    // protocol assignments; some clouds' metadata
-	{[4]byte{192, 0, 2, 0}, 24},    // documentation
-	{[4]byte{192, 88, 99, 0}, 24},  // 6to4 relays
-	{[4]byte{192, 168, 0, 0}, 16},  // private
-	{[4]byte{198, 18, 0, 0}, 15},   // benchmarking
-	{[4]byte{198, 51, 100, 0}, 24}, // documentation
-	{[4]byte{203, 0, 113, 0}, 24},  // documentation
-	{[4]byte{224, 0, 0, 0}, 4},     // multicast
-	{[4]byte{240, 0, 0, 0}, 4},     // reserved, broadcast
+	{[4]byte{0, 0, 0, 0}, 8},        // "this network"
+	{[4]byte{10, 0, 0, 0}, 8},       // private
+	{[4]byte{100, 64, 0, 0}, 10},    // carrier-grade NAT; some clouds' metadata
+	{[4]byte{127, 0, 0, 0}, 8},      // loopback
+	{[4]byte{168, 63, 129, 16}, 32}, // Azure's WireServer, its metadata beside link-local
+	{[4]byte{169, 254, 0, 0}, 16},   // link-local; clouds' metadata service
+	{[4]byte{172, 16, 0, 0}, 12},    // private
+	{[4]byte{192, 0, 0, 0}, 24},     // protocol assignments; some clouds' metadata
+	{[4]byte{192, 0, 2, 0}, 24},     // documentation
+	{[4]byte{192, 88, 99, 0}, 24},   // 6to4 relays
+	{[4]byte{192, 168, 0, 0}, 16},   // private
+	{[4]byte{198, 18, 0, 0}, 15},    // benchmarking
+	{[4]byte{198, 51, 100, 0}, 24},  // documentation
+	{[4]byte{203, 0, 113, 0}, 24},   // documentation
+	{[4]byte{224, 0, 0, 0}, 4},      // multicast
+	{[4]byte{240, 0, 0, 0}, 4},      // reserved, broadcast
 }
 
 // special6 lists parts of the public IPv6 internet that are not public, or that carry an

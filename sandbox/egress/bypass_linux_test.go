@@ -260,6 +260,7 @@ func attempts() []attempt {
 		{"POST after GET", "method=POST", say("read.example", 80, get("read.example"), "POST / HTTP/1.1\r\nHost: read.example\r\nContent-Length: 0\r\n\r\n")},
 		{"POST hidden in the body of a GET", "method=POST", say("read.example", 80, "GET /ignore-body HTTP/1.1\r\nHost: read.example\r\nContent-Length: 46\r\n\r\nPOST / HTTP/1.1\r\nHost: read.example\r\nX-Pad: 1\r\n\r\n")},
 		{"method override", "target=/override", say("read.example", 80, "GET /override HTTP/1.1\r\nHost: read.example\r\nX-HTTP-Method-Override: DELETE\r\n\r\n")},
+		{"method override with underscores", "target=/override", say("read.example", 80, "GET /override HTTP/1.1\r\nHost: read.example\r\nX_HTTP_Method_Override: DELETE\r\n\r\n")},
 		{"WebSocket under read-only", "target=/ws", say("read.example", 80, "GET /ws HTTP/1.1\r\nHost: read.example\r\nUpgrade: websocket\r\n\r\n")},
 		{"POST to a read-only address", "method=POST", say("203.0.113.9", 80, "POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 0\r\n\r\n")},
 		// TLS: another name at an allowed address.

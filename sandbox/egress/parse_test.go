@@ -50,6 +50,8 @@ func TestParseHead(t *testing.T) {
 		{"empty name", "GET / HTTP/1.1\r\nHost: x\r\n: abc\r\n\r\n", "bad"},
 		{"leading CRLF", "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n", "bad"},
 		{"too long", "GET / HTTP/1.1\r\nA: " + strings.Repeat("a", 70000), "bad"},
+		{"absolute form", "GET http://x.test/a\\b HTTP/1.1\r\nHost: x.test\r\n\r\n", "GET x.test"},
+		{"backslash in the authority", "GET http://x.test\\@y.test/ HTTP/1.1\r\nHost: x.test\r\n\r\n", "bad"},
 		{"binary", "\x16\x03\x01", "bad"},
 	} {
 		method, _, host, _, _, err := egress.ParseHead([]byte(c.in))

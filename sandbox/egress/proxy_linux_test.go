@@ -140,7 +140,7 @@ func TestProxyRefuses(t *testing.T) {
 		{"no port", "HTTP/1.1 400 ", []string{tunnel("good.example")}},
 		{"non-ASCII", "HTTP/1.1 403 ", []string{tunnel("gööd.example:80")}},
 		{"userinfo in a request", "HTTP/1.1 400 ", []string{"GET http://good.example@evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"}},
-		{"backslash in a request", "HTTP/1.1 403 ", []string{"GET http://evil.example\\@good.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"}},
+		{"backslash in a request", "HTTP/1.1 400 ", []string{"GET http://evil.example\\@good.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"}},
 		{"https in absolute form", "HTTP/1.1 400 ", []string{"GET https://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n"}},
 		{"ftp in absolute form", "HTTP/1.1 400 ", []string{"GET ftp://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n"}},
 		{"Host of another", "HTTP/1.1 403 ", []string{"GET http://good.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n"}},

@@ -100,10 +100,12 @@ func (h *head) requestLine(line string) error {
 		default:
 			return errRequest
 		}
-		if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		if i := strings.IndexAny(rest, `/?#`); i >= 0 {
 			rest = rest[:i]
 		}
-		if rest == "" || strings.Contains(rest, "@") {
+		// To some a backslash ends the host, and to some it is of what comes
+		// before the "@".
+		if rest == "" || strings.ContainsAny(rest, `@\`) {
 			return errRequest
 		}
 		h.authority = rest
@@ -149,12 +151,14 @@ func (f *fields) add(h *head, line string) error {
 			return errRequest
 		}
 		h.upgrade = value
-	case "x-http-method-override", "x-http-method", "x-method-override":
-		h.override = true
 	case "content_length", "transfer_encoding", "http2-settings":
 		// The first two become the real ones behind servers that map '-' to
 		// '_'; the last asks to go on in HTTP/2.
 		return errRequest
+	}
+	switch strings.ReplaceAll(strings.ToLower(name), "_", "-") {
+	case "x-http-method-override", "x-http-method", "x-method-override":
+		h.override = true
 	}
 	return nil
 }

@@ -98,6 +98,7 @@ func TestCgroup(t *testing.T) {
 		Path: "/bin/sh", Argv: []string{"sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; cat /proc/self/cgroup > groups; cat /proc/self/mountinfo > mounts"}, Dir: dir, Stdio: [3]int{-1, -1, -1}, Cgroup: g,
 	})
 	if err == nil {
+		defer p.Close()
 		if err = p.Begin(); err == nil {
 			_, err = p.Wait()
 		}

@@ -168,8 +168,7 @@ func (p *Process) hold(flags uintptr) {
 			p.err = &StartError{Step: stageNamespace.String(), Namespace: true, Err: errno}
 		}
 		close(p.forked)
-		wake(&p.board.prepared)
-		wake(&p.board.ready)
+		p.lose()
 		return
 	}
 	p.guardian = pid
@@ -193,10 +192,16 @@ func (p *Process) hold(flags uintptr) {
 			}
 		}
 		endOrphans()
-		wake(&p.board.prepared)
-		wake(&p.board.ready)
-		wake(&p.board.done)
+		p.lose()
 	}
+}
+
+// lose tells whoever waits for the guardian that there is none.
+func (p *Process) lose() {
+	p.board.lost = 1
+	wake(&p.board.prepared)
+	wake(&p.board.ready)
+	wake(&p.board.done)
 }
 
 // stopToo stops this process whenever a signal has stopped the command, until
@@ -313,8 +318,7 @@ func (p *Process) Abort() {
 	if <-p.forked; p.guardian != 0 {
 		syscall.Kill(p.guardian, syscall.SIGKILL)
 	}
-	<-p.ended
-	p.closeAll()
+	p.Close()
 }
 
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
@@ -380,12 +384,12 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return unix.PidfdSendSignal(int(p.board.pidfd), sig, nil, 0)
 }
 
-// Wait returns when the command has ended and nothing of the run is left.
+// Wait returns when the command has ended and nothing of the run is left but its
+// guardian, which is about to end. [Process.Close] has to follow.
 func (p *Process) Wait() (State, error) {
-	<-p.ended
-	p.closeAll()
 	b := p.board
-	if p.err != nil {
+	if await(&b.done); load(&b.lost) != 0 {
+		<-p.ended
 		return State{}, p.err
 	}
 	if err := p.startError(); err != nil {
@@ -408,6 +412,12 @@ func (p *Process) Sockets() []int {
 	p.sockets = nil
 	p.cleanup = slices.DeleteFunc(p.cleanup, func(fd int) bool { return slices.Contains(fds, fd) })
 	return fds
+}
+
+// Close returns when the guardian is gone, too.
+func (p *Process) Close() {
+	<-p.ended
+	p.closeAll()
 }
 
 func (p *Process) closeAll() {

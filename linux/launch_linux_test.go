@@ -49,6 +49,7 @@ func startWith(t *testing.T, profile *profiles.Profile, f linux.Features, dir, l
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer p.Close()
 	if err := p.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +131,7 @@ func TestGuardianApart(t *testing.T) {
 		Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $PPID; read x"}, Dir: dir, Stdio: [3]int{int(in.Fd()), int(say.Fd()), -1},
 	})
 	if err == nil {
+		defer p.Close()
 		err = p.Begin()
 	}
 	if err != nil {
@@ -249,6 +251,7 @@ func TestStartErrors(t *testing.T) {
 				if err = p.Begin(); err == nil {
 					_, err = p.Wait()
 				}
+				p.Close()
 			}
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("start %s in %s: %v, want %s", tt.path, tt.dir, err, tt.want)

@@ -54,9 +54,8 @@ func TestSelfTest(t *testing.T) {
 				if err == nil {
 					if err = p.Begin(); err == nil {
 						_, err = p.Wait()
-					} else {
-						p.Wait()
 					}
+					p.Close()
 				}
 				_, missing := os.Lstat(ran)
 				switch {

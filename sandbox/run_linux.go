@@ -151,9 +151,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer p.Close()
 	if plan.Namespaces != 0 {
 		if err := p.Ready(); err != nil {
-			p.Wait()
 			return Result{}, err
 		}
 		if plan.Namespaces&linux.NSNet != 0 {
@@ -175,7 +175,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, unready
 	}
 	if err := p.Begin(); err != nil {
-		p.Wait()
 		return Result{}, err
 	}
 	if supervisor != nil {

@@ -90,11 +90,14 @@ func openApprovals(j *job, create bool) (*skill.Approvals, error) {
 
 // keep stores what the user allowed this version of the skill: the answers to
 // the manifest's questions, and grants beyond it. What a record that holds says
-// stays.
+// stays. It is the version that was measured before the user was asked, or none.
 func (j *job) keep(accepted, declined, grants []string) error {
 	entries, err := skill.Tree(context.Background(), j.skill.Dir, nil, time.Now())
 	if err != nil {
 		return err
+	}
+	if skill.Digest(entries) != j.skill.tree {
+		return fmt.Errorf("skill %q changed while you were asked about it", j.skill.Name)
 	}
 	a := skill.Approval{
 		Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest,

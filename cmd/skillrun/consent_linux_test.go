@@ -158,6 +158,32 @@ func TestConsent(t *testing.T) {
 	}
 }
 
+// An answer that lasts is about what the user was shown, not about what lies there
+// when the answer comes. TestConsent is the control.
+func TestKeepWhatWasShown(t *testing.T) {
+	u := newPerson(t)
+	for i := range 2 { // the second time there is a record, which does not hold
+		tty := newTerminal(t)
+		cmd := u.command(u.touch("f")...)
+		tty.start(cmd)
+		tty.wait(askedOf)
+		u.write("asker/scripts/run.sh", strings.Repeat("echo\n", i+1))
+		tty.typed("a\n")
+		shown := tty.rest()
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 125 || u.made("f") || !strings.Contains(shown, "changed while you were asked about it") {
+			t.Errorf("exit %d: %s", code, shown)
+		}
+		if out, err := u.command(u.touch("f")...).CombinedOutput(); err == nil || u.made("f") {
+			t.Errorf("kept all the same: %s", out)
+		}
+		if code, shown := u.at(u.touch("g"), askedOf, "a\n"); code != 0 || !u.made("g") {
+			t.Errorf("asked again: exit %d: %s", code, shown)
+		}
+		u.write("asker/scripts/other.sh", "echo\n")
+	}
+}
+
 // A record that is not as it was written, or of another skill, is no consent,
 // and nothing runs on it.
 func TestApprovalDamaged(t *testing.T) {

@@ -44,6 +44,12 @@ func (j *job) consent() error {
 		return withHint{err, "--approve declared accepts them for this run, --approve none runs without them"}
 	}
 	defer tty.Close()
+	if j.skill != nil && j.skill.tree == [32]byte{} {
+		// What has no digest is asked about all the same: there is "once".
+		if err := j.skill.measure(j); err != nil && j.verbose {
+			say("%s", err)
+		}
+	}
 	a, err := ask(tty, j.name(), j.changes(), pending, j.skill != nil)
 	if err != nil {
 		return err

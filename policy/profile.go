@@ -169,7 +169,22 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	l.block(rights, c, blocked)
 	rights.Denials = nil
 	merge(p, rights)
+	l.control(p, c, rights.Paths)
 	l.keep(rights)
+}
+
+// control guards the control files of trees outside the workspace that may be
+// written: who grants a directory of projects, or his home, means no hooks.
+func (l *lowering) control(p *profiles.Profile, c *Capability, granted []profiles.PathRule) {
+	if c.Group != "Storage" && !strings.HasPrefix(c.Name, "source_code.") {
+		return
+	}
+	const change = profiles.Write | profiles.Create | profiles.Delete
+	for _, r := range granted {
+		if r.Tree && r.Access&change != 0 && (l.place.Workspace == "" || !within(l.place.Workspace, r.Path)) {
+			p.Denials = append(p.Denials, profiles.ControlFiles(r.Path)...)
+		}
+	}
 }
 
 // keep leaves the exceptions that the rights of a capability bear out: what a

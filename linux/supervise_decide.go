@@ -26,6 +26,7 @@ type ruling struct {
 	verdict profiles.Verdict
 	why     string // where no rule of the profile says it
 	inner   bool   // of a run inside this one
+	unsaid  bool   // the caller has another way, and hears there what is denied
 }
 
 func (r ruling) ok() bool { return r.errno == 0 }
@@ -230,8 +231,13 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 			if den.Leads(to.path) {
 				return ruling{errno: errAccess, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
 			}
-			// One that leaves an exception brings along what only the
-			// exception allowed. EXDEV makes mv copy, name by name.
+			// One from elsewhere, such as TMPDIR, brings along names that were
+			// nothing there. EXDEV makes mv copy, name by name.
+			if den.Match != "" && isBeneath(den.Path, to.path) && !isBeneath(den.Path, from.path) {
+				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}, unsaid: true}
+			}
+			// One that leaves an exception brings along what only the exception
+			// allowed.
 			if den.Spares(from.path) && !den.Spares(to.path) || holdsException(den, from.path) {
 				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
 			}

@@ -502,7 +502,7 @@ func (r *request) resume()            { r.reply(0, 0, unix.SECCOMP_USER_NOTIF_FL
 func (r *request) refuse(rule ruling) { r.report(rule); r.fail(unix.Errno(rule.errno)) }
 
 func (r *request) report(rule ruling) {
-	if r.s.config.Verdict == nil {
+	if r.s.config.Verdict == nil || rule.unsaid {
 		return
 	}
 	r.s.verdicts.Lock()

@@ -50,3 +50,42 @@ func TestSupervisedMoved(t *testing.T) {
 		}
 	})
 }
+
+// A directory that was filled where nothing is denied does not bring control
+// files into the workspace; copied, name by name, it does not either.
+func TestSupervisedMovedIn(t *testing.T) {
+	const script = `
+import errno, os, shutil, sys
+there = sys.argv[1] + "/"
+for name in "x/.github/workflows", "y/.github/workflows", "z/plain": os.makedirs(there + name)
+os.mkdir("old")
+def tries(f, *a):
+    try: f(*a); return "done"
+    except OSError as e: return errno.errorcode.get(e.errno, "refused")
+print(tries(os.rename, there + "x", "x"), tries(os.rename, there + "x", "old"))
+print(tries(shutil.move, there + "y", "y"), tries(shutil.move, there + "z", "z"))
+`
+	both(t, func(t *testing.T, c *cell) {
+		c.profile.Paths[1].Access = workspaceRights | profiles.Delete
+		c.profile.Denials = append(c.profile.Denials, profiles.ControlFiles(c.ws)...)
+		r := c.run("python3", "-c", script, c.outside)
+		if want := "EXDEV EXDEV\nrefused done\n"; r.out != want {
+			t.Errorf("exit %d:\n%s%s", r.code, r.out, c.explain())
+		}
+		for _, name := range []string{"/x", "/old/.github", "/y/.github/workflows"} {
+			if _, err := os.Lstat(c.ws + name); err == nil {
+				t.Errorf("%s was made", name)
+			}
+		}
+		for _, d := range c.refusals {
+			if d.Path == c.ws+"/z" {
+				t.Errorf("a directory that was copied is called refused: %v", d)
+			}
+		}
+		control := newCell(t)
+		r = control.bare("python3", "-c", script, control.outside)
+		if want := "done ENOENT\ndone done\n"; r.out != want {
+			t.Fatalf("control: exit %d:\n%s", r.code, r.out)
+		}
+	})
+}

@@ -72,6 +72,8 @@ put("src/.vscode/settings.json", os.O_WRONLY)
 put("src/.vscode/tasks.json")
 #: editor settings out of node_modules
 os.makedirs("node_modules/p/.vscode"); put("node_modules/p/.vscode/tasks.json"); os.rename("node_modules/p", "p")
+#: editor settings prepared in TMPDIR
+import shutil, tempfile; d = tempfile.mkdtemp(); os.makedirs(d + "/p/.vscode"); put(d + "/p/.vscode/tasks.json"); shutil.move(d + "/p", "p")
 #: workflow
 put(".github/workflows/x.yml")
 #: workflow by directory of its own

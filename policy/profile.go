@@ -174,15 +174,25 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 }
 
 // control guards the control files of trees outside the workspace that may be
-// written: who grants a directory of projects, or his home, means no hooks.
+// written: who grants a directory of projects, or his home, means no hooks. Of
+// what a toolchain unpacks, such as ~/go/pkg/mod, only the repositories count:
+// packages carry .github and the like.
 func (l *lowering) control(p *profiles.Profile, c *Capability, granted []profiles.PathRule) {
 	if c.Group != "Storage" && !strings.HasPrefix(c.Name, "source_code.") {
 		return
 	}
 	const change = profiles.Write | profiles.Create | profiles.Delete
 	for _, r := range granted {
-		if r.Tree && r.Access&change != 0 && (l.place.Workspace == "" || !within(l.place.Workspace, r.Path)) {
-			p.Denials = append(p.Denials, profiles.ControlFiles(r.Path)...)
+		if !r.Tree || r.Access&change == 0 || l.place.Workspace != "" && within(l.place.Workspace, r.Path) {
+			continue
+		}
+		packages := slices.ContainsFunc(p.Paths, func(t profiles.PathRule) bool {
+			return t.Origin.Source == "built-in:toolchains" && t.Tree && within(t.Path, r.Path)
+		})
+		for _, d := range profiles.ControlFiles(r.Path) {
+			if d.UnlessMade || !packages {
+				p.Denials = append(p.Denials, d)
+			}
 		}
 	}
 }

@@ -150,6 +150,7 @@ func (sh *shell) aliased(text string, args []field, pos policy.Pos) {
 	last := file.Stmts[len(file.Stmts)-1]
 	saved := sh.place
 	sh.place = saved.fixed(pos)
+	sh.letters(file, quotesQuote)
 	sh.stmts(file.Stmts[:len(file.Stmts)-1])
 	if c, ok := last.Cmd.(*syntax.CallExpr); ok {
 		for _, fields := range sh.words(c.Args) {
@@ -315,6 +316,15 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 	case "test", "[", "[[", "let", "wait", "printf":
 		for _, f := range args {
 			sh.evaluated(f, pos)
+		}
+		if o := parseOptions("-v:-", args, 1); name == "printf" {
+			if f, ok := o.value("-v"); ok {
+				variable, _, _ := strings.Cut(f.text, "[")
+				if !f.exact || f.computed {
+					sh.opaque(pos, "a variable whose name is computed")
+				}
+				sh.vars[variable] = []alt{{{text: ""}}}
+			}
 		}
 	case "complete", "compgen":
 		o := parseOptions("-A:- -C:- -F:- -G:- -P:- -S:- -W:- -X:- -o:-", args, 0)

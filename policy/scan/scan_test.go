@@ -74,6 +74,25 @@ func TestObfuscationIsNeverSilent(t *testing.T) {
 		{"shell", `x='a[$(rm x)]'; [[ $x -eq 1 ]]`, "opaque"},
 		{"shell", `x='a[$(rm x)]'; echo ${y:x}`, "opaque"},
 		{"shell", `a='$(rm x)'; echo "${a@P}"`, "opaque"},
+		{"shell", `echo "${x:-'$(rm x)'}"`, "opaque"},
+		{"shell", `[[ "${x=a${y:-'$(rm x)'}}" ]]`, "opaque"},
+		{"shell", `a=("${y+'$(rm x)'}")`, "opaque"},
+		{"shell", "cat <<E\n${x:-'$(rm x)'}\nE", "opaque"},
+		{"shell", "cat <<E\n${x:-'}\nE\nrm x; cat <<E\n'}\nE", "opaque"},
+		{"shell", `echo "${x:'$(rm x)'}"`, "opaque"},
+		{"shell", `echo ${x['$(rm x)']}`, "opaque"},
+		{"shell", `echo $(( '$(rm x)' ))`, "opaque"},
+		{"shell", `(( x = '$(rm x)' ))`, "opaque"},
+		{"shell", `echo "$(echo "${x:-'$(rm x)'}")"`, "opaque"},
+		{"shell", `x='a[$(rm x)]'; [[ x -eq 1 ]]`, "opaque"},
+		{"shell", `x=(ls ls); x[1]=rm; ${x[1]} y`, "filesystem.delete"},
+		{"shell", `x=(ls ls); x+=([3]=rm); ${x[3]} y`, "filesystem.delete"},
+		{"shell", `x=([1]=ls [0]=rm); ${x[0]} y`, "filesystem.delete"},
+		{"shell", `x=ls; printf -v x %s rm; $x y`, "opaque"},
+		{"shell", `x=ls; y=x; printf -v $y %s rm; $x y`, "opaque"},
+		{"shell", `x=ls; declare "x=rm"; $x y`, "filesystem.delete"},
+		{"shell", `x=ls; y=$1; declare "$y=rm"; $x y`, "opaque"},
+		{"shell", `x=ls; declare -n y=x; y=rm; $x y`, "opaque"},
 		{"shell", `mapfile -C 'rm x' -c 1 <<< a`, "filesystem.delete"},
 		{"shell", `mapfile -tC 'rm x;' -c1 a <in`, "filesystem.delete"},
 		{"shell", `readarray -C 'rm x' -c 1 a <in`, "filesystem.delete"},
@@ -292,6 +311,33 @@ func TestObfuscationIsNeverSilent(t *testing.T) {
 			}
 			t.Errorf("%s: needs %v, opaque %v, unknown %v; want %s", row.text, spell(r), r.Opaque, r.Unknown, row.want)
 		})
+	}
+}
+
+// Single quotes that quote, and those that hold nothing to run, are nothing to
+// ask about.
+func TestQuotesThatQuote(t *testing.T) {
+	for _, text := range []string{
+		`echo '$(rm x)' "'$(true)'"`,
+		`echo ${x:-'$(rm x)'}`,
+		`echo "${x:-'a b'}"`,
+		`echo "${x#'$'}" "${x//'$(rm x)'/}"`,
+		`echo "$(echo '$(rm x)')"`,
+		"cat <<E\n'${x}' '${x:-a}'\nE",
+		"cat <<'E'\n${x:-'$(rm x)'}\nE",
+		`declare -A m=(['a b']=1); echo "${m['a b']}"`,
+		`x=${y:-$'\n'}`,
+		`declare -i n=1; declare "x=a"`,
+	} {
+		r := scan.Command(text, scan.Env{})
+		if len(r.Opaque) > 0 {
+			t.Errorf("%s: opaque %v", text, r.Opaque)
+		}
+		for _, n := range r.Needs {
+			if n.Capability == "filesystem.delete" {
+				t.Errorf("%s: needs %v", text, n)
+			}
+		}
 	}
 }
 

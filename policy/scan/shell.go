@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -121,7 +122,111 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 			return
 		}
 	}
+	sh.letters(file, quotesQuote)
 	sh.stmts(file.Stmts)
+}
+
+// What a single quote is.
+type quotes uint8
+
+const (
+	quotesQuote  quotes = iota
+	quotesDouble        // it quotes, in double quotes or in a document, but for expansions
+	quotesLetter        // it is a letter, whatever the parser says
+)
+
+// letters tells of single quotes that the parser takes for quotes and shells for
+// letters, so that what stands between is run, or is not even part of the same
+// word: in "${x:-'...'}", in the expansions of a document and in arithmetic.
+func (sh *shell) letters(n syntax.Node, in quotes) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			if in == quotesLetter && strings.ContainsAny(n.Value, "$`}\n\"") {
+				sh.opaque(sh.pos(n), "single quotes where shells take them for letters")
+			}
+		case *syntax.CmdSubst:
+			return in == quotesQuote || sh.lettersOf(n.Stmts)
+		case *syntax.ProcSubst:
+			return in == quotesQuote || sh.lettersOf(n.Stmts)
+		case *syntax.DblQuoted:
+			if in == quotesQuote {
+				for _, p := range n.Parts {
+					sh.letters(p, quotesDouble)
+				}
+				return false
+			}
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				sh.letters(n.Word, in)
+				for _, p := range n.Hdoc.Parts {
+					if _, text := p.(*syntax.Lit); !text {
+						sh.letters(p, quotesLetter)
+					}
+				}
+				return false
+			}
+		case *syntax.ParamExp:
+			sh.lettersIn(n.Index)
+			if n.Slice != nil {
+				sh.lettersIn(n.Slice.Offset)
+				sh.lettersIn(n.Slice.Length)
+			}
+			if e := n.Exp; e != nil && e.Word != nil {
+				word := in
+				if in == quotesDouble && substitutes(e.Op) {
+					word = quotesLetter
+				}
+				sh.letters(e.Word, word)
+			}
+			if n.Repl != nil {
+				for _, w := range [...]*syntax.Word{n.Repl.Orig, n.Repl.With} {
+					if w != nil {
+						sh.letters(w, in)
+					}
+				}
+			}
+			return false
+		case *syntax.ArithmExp:
+			return in == quotesLetter || sh.lettersIn(n.X)
+		case *syntax.ArithmCmd:
+			return in == quotesLetter || sh.lettersIn(n.X)
+		case *syntax.CStyleLoop:
+			for _, x := range [...]syntax.ArithmExpr{n.Init, n.Cond, n.Post} {
+				sh.lettersIn(x)
+			}
+			return false
+		case *syntax.Assign:
+			sh.lettersIn(n.Index)
+		case *syntax.ArrayElem:
+			sh.lettersIn(n.Index)
+		}
+		return true
+	})
+}
+
+func (sh *shell) lettersOf(list []*syntax.Stmt) bool {
+	for _, st := range list {
+		sh.letters(st, quotesQuote)
+	}
+	return false
+}
+
+func (sh *shell) lettersIn(x syntax.ArithmExpr) bool {
+	if w, ok := x.(*syntax.Word); x != nil && !(ok && w == nil) {
+		sh.letters(x, quotesLetter)
+	}
+	return false
+}
+
+// substitutes says of an operator that a word follows it, and no pattern.
+func substitutes(op syntax.ParExpOperator) bool {
+	switch op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+		syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		return true
+	}
+	return false
 }
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -366,7 +471,9 @@ func plainText(w *syntax.Word) string {
 func (sh *shell) assign(a *syntax.Assign, declare bool) {
 	if a.Name == nil {
 		if a.Value != nil {
-			sh.text(a.Value)
+			for _, f := range sh.text(a.Value) {
+				sh.computedName(f, sh.pos(a))
+			}
 		}
 		return
 	}
@@ -412,6 +519,9 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 				}
 			}
 			values = all
+			if a.Index != nil {
+				values = append(values, turned(all)...)
+			}
 		case len(old) > 0:
 			var all []alt
 			for _, o := range old {
@@ -426,6 +536,9 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 		}
 		// In a loop it may happen any number of times.
 	}
+	if a.Array != nil && slices.ContainsFunc(a.Array.Elems, func(e *syntax.ArrayElem) bool { return e.Index != nil }) {
+		values = append(values, turned(values)...)
+	}
 	sh.vars[name] = values
 	for _, v := range values {
 		sh.environ(name, v.text(), sh.pos(a))
@@ -433,6 +546,36 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 			sh.evaluated(v.text(), sh.pos(a))
 		}
 	}
+}
+
+// computedName follows declare "$x=...", and declare -n, by which one name stands
+// for another.
+func (sh *shell) computedName(f field, pos policy.Pos) {
+	name, value, assigns := strings.Cut(f.text, "=")
+	switch {
+	case strings.HasPrefix(name, "-"):
+		if strings.Contains(name, "n") {
+			sh.opaque(pos, "a name that stands for another variable")
+		}
+	case assigns && !syntax.ValidName(name):
+		sh.opaque(pos, "a variable whose name is computed")
+	case assigns:
+		f.text = value
+		sh.vars[name] = []alt{{f}}
+		sh.environ(name, f, pos)
+		sh.evaluated(f, pos)
+	}
+}
+
+// turned gives lists the other way round, beside which no element has a number.
+func turned(lists []alt) []alt {
+	var all []alt
+	for _, l := range lists {
+		l = slices.Clone(l)
+		slices.Reverse(l)
+		all = append(all, l)
+	}
+	return all
 }
 
 // positions gives "$@".
@@ -446,6 +589,15 @@ func (sh *shell) positions() alt {
 func (sh *shell) test(x syntax.TestExpr) {
 	switch t := x.(type) {
 	case *syntax.BinaryTest:
+		switch t.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			for _, x := range [...]syntax.TestExpr{t.X, t.Y} {
+				if w, ok := x.(*syntax.Word); ok {
+					sh.arithm(w)
+				}
+			}
+			return
+		}
 		sh.test(t.X)
 		sh.test(t.Y)
 	case *syntax.UnaryTest:

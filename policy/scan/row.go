@@ -109,6 +109,22 @@ func role(opts, name string) (role string, takes, attached bool) {
 	return "", false, false
 }
 
+// whole gives the option that a long one may be short for, as getopt_long takes
+// it: the first in the list.
+func whole(opts, name string) string {
+	long := name
+	for item := range strings.FieldsSeq(opts) {
+		full := item[:max(0, strings.IndexAny(item, ":?"))]
+		if full == name {
+			return name
+		}
+		if long == name && len(name) > 2 && strings.HasPrefix(full, name) {
+			long = full
+		}
+	}
+	return long
+}
+
 // parseOptions reads options as getopt does. With stop > 0 options end after
 // that many operands, where a command follows.
 func parseOptions(opts string, args []field, stop int) options {
@@ -136,6 +152,9 @@ func parseOptions(opts string, args []field, stop int) options {
 			return field{}, false
 		}
 		name, value, hasValue := strings.Cut(t, "=")
+		if hasValue && strings.HasPrefix(name, "--") {
+			name = whole(opts, name)
+		}
 		if r, takes, attached := role(opts, name); takes {
 			o.flags = append(o.flags, name)
 			v := f

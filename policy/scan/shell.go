@@ -117,13 +117,24 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 	if err != nil {
 		s.opaque(p.at(1, 1), "shell text that cannot be parsed: "+policy.Escape(err.Error()))
 		// What parses before the fault may run.
-		file, _ = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8)).Parse(strings.NewReader(src), "")
-		if file == nil {
+		if file = recovered(src); file == nil {
 			return
 		}
 	}
 	sh.letters(file, quotesQuote)
 	sh.stmts(file.Stmts)
+}
+
+// recovered gives what parses of a faulty text, nil if the parser, which panics at
+// some, has nothing.
+func recovered(src string) (file *syntax.File) {
+	defer func() {
+		if recover() != nil {
+			file = nil
+		}
+	}()
+	file, _ = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8)).Parse(strings.NewReader(src), "")
+	return file
 }
 
 // What a single quote is.

@@ -14,6 +14,12 @@ func (sh *shell) tool(r *commandRow, in invocation, o *options) bool {
 	switch r.Special {
 	case "ffmpeg":
 		sh.ffmpeg(r, in, o)
+	case "outside": // git diff of what it has no history of
+		for _, f := range o.operands {
+			if strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~") || strings.HasPrefix(f.text, "..") {
+				read(f)
+			}
+		}
 	case "qpdf":
 		args := o.operands
 		for i, f := range args {

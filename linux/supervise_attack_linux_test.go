@@ -67,7 +67,7 @@ func newScene(t *testing.T) *scene {
 		})
 	})
 	for _, f := range []string{"old.txt", "old2.txt", "olddir/inner.txt", ".git/HEAD", ".git/config", ".git/hooks/pre-commit",
-		"sub/.git/config", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
+		"sub/.git/config", "module/.git", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
 		s.write(f, "old\n")
 	}
 	for _, f := range []string{"file", "dir/inner", "victim"} {
@@ -242,6 +242,16 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"move parent of .git", `os.rename("sub", "s2"); os.makedirs("sub/.git"); write("sub/.git/config")`, changed("sub/.git/config")},
 		{"prepared directory becomes .github", `os.makedirs("g/workflows"); write("g/workflows/x"); os.rename("g", "olddir/.github")`, made("olddir/.github/workflows/x")},
 		{"prepared directory becomes .git", `os.makedirs("g/hooks"); write("g/hooks/x"); os.rename("g", "olddir/.git")`, made("olddir/.git/hooks/x")},
+		{"git file", `write("module/.git")`, changed("module/.git")},
+		{"git file saved over", `write("t"); os.rename("t", "module/.git")`, changed("module/.git")},
+		{"git file truncated", `os.truncate("module/.git", 0)`, changed("module/.git")},
+		{"git file by another name", `os.link("module/.git", "h"); write("h")`, changed("module/.git")},
+		{"git file where none was", `write("olddir/.git")`, made("olddir/.git")},
+		{"git file moved where none was", `write("t"); os.rename("t", "olddir/.git")`, made("olddir/.git")},
+		{"git file linked where none was", `write("t"); os.link("t", "olddir/.git")`, made("olddir/.git")},
+		{"link for .git", `os.mkdir("g"); os.symlink("../g", "olddir/.git")`, made("olddir/.git")},
+		{"link for .git, moved", `os.symlink("../g", "l"); os.rename("l", "olddir/.git")`, made("olddir/.git")},
+		{"link for .github", `os.mkdir("g"); os.symlink("../g", "olddir/.github")`, made("olddir/.github")},
 		{"exchanged in", `os.makedirs("g/workflows"); os.mkdir("olddir/.github"); rename2("g", "olddir/.github", 2)`, made("olddir/.github/workflows")},
 		{"out of node_modules", `os.makedirs("node_modules/p/.vscode"); os.rename("node_modules/p", "p")`, made("p/.vscode")},
 		{"node_modules gets another name", `os.makedirs("a/node_modules/.vscode"); os.rename("a/node_modules", "a/x")`, made("a/x/.vscode")},

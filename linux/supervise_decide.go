@@ -116,10 +116,36 @@ func (d *decider) rule(pl place, access profiles.Access) ruling {
 	return ruling{}
 }
 
+// pointer rules on a file or link by the name of a directory that leads to
+// control files: git follows both, a link and the text of a file ".git", to a
+// repository that has its hooks and config where no denial looks for them. In a
+// directory of the run's own (git worktree add) it is recorded.
+func (d *decider) pointer(pl place, k kind) ruling {
+	git := strings.EqualFold(pl.name, ".git")
+	if k == directory || k != symlink && !git || d.ours(pl.path) {
+		return ruling{}
+	}
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, den := range d.sieve.Touching(pl.path) {
+		if den.Class == profiles.Control && den.Leads(pl.path) {
+			if git && d.ledger.madeDir(pl.dir) {
+				d.ledger.controlMade(pl.path)
+				return ruling{}
+			}
+			return ruling{errno: errAccess, path: pl.path, access: profiles.Write, verdict: profiles.Verdict{Denial: den}}
+		}
+	}
+	return ruling{}
+}
+
 // create rules on a new name. A control file that an exception lets pass is
 // recorded, since the person should know of it.
-func (d *decider) create(pl place) ruling {
+func (d *decider) create(pl place, k kind) ruling {
 	r := d.rule(pl, profiles.Create)
+	if r.ok() {
+		r = d.pointer(pl, k)
+	}
 	if r.ok() {
 		d.noteControl(pl)
 	}
@@ -151,6 +177,16 @@ func (d *decider) edit(pl place, access profiles.Access) ruling {
 	return r
 }
 
+// write rules on opening what exists and is no directory.
+func (d *decider) write(pl place, access profiles.Access) ruling {
+	if access&profiles.Write != 0 {
+		if r := d.pointer(pl, regular); !r.ok() {
+			return r
+		}
+	}
+	return d.edit(pl, access)
+}
+
 // remove rules on taking a name away.
 func (d *decider) remove(pl place) ruling {
 	if d.made(pl) {
@@ -178,7 +214,7 @@ func (d *decider) rename(from place, fromKind kind, to place, toKind kind, excha
 	}
 	switch {
 	case toKind == absent:
-		if r := d.create(to); !r.ok() {
+		if r := d.create(to, fromKind); !r.ok() {
 			return r
 		}
 	case exchange:
@@ -189,19 +225,22 @@ func (d *decider) rename(from place, fromKind kind, to place, toKind kind, excha
 		if r := d.arrive(to, toKind, from); !r.ok() {
 			return r
 		}
-		if r := d.create(from); !r.ok() {
+		if r := d.create(from, toKind); !r.ok() {
 			return r
 		}
-		if r := d.create(to); !r.ok() {
+		if r := d.create(to, fromKind); !r.ok() {
 			return r
 		}
 	case d.made(to):
-		if r := d.create(to); !r.ok() {
+		if r := d.create(to, fromKind); !r.ok() {
 			return r
 		}
 	case toKind == regular || toKind == symlink:
 		// Atomic save: an edit of what was there, which is kept until exit.
 		if r := d.rule(to, profiles.Write); !r.ok() {
+			return r
+		}
+		if r := d.pointer(to, fromKind); !r.ok() {
 			return r
 		}
 	default:
@@ -282,7 +321,10 @@ func (d *decider) link(from, to place) ruling {
 			return ruling{errno: errAccess, path: from.path, access: a, verdict: v}
 		}
 	}
-	if r := d.create(to); !r.ok() {
+	if r := d.pointer(from, regular); !r.ok() {
+		return r
+	}
+	if r := d.create(to, symlink); !r.ok() { // it may be one
 		return r
 	}
 	return d.gain(from, to)

@@ -23,8 +23,12 @@ func (ds deciders) rule(pl place, access profiles.Access) ruling {
 	return ds.each(func(d *decider) ruling { return d.rule(pl, access) })
 }
 
-func (ds deciders) create(pl place) ruling {
-	return ds.each(func(d *decider) ruling { return d.create(pl) })
+func (ds deciders) create(pl place, k kind) ruling {
+	return ds.each(func(d *decider) ruling { return d.create(pl, k) })
+}
+
+func (ds deciders) write(pl place, access profiles.Access) ruling {
+	return ds.each(func(d *decider) ruling { return d.write(pl, access) })
 }
 
 func (ds deciders) edit(pl place, access profiles.Access) ruling {

@@ -120,7 +120,7 @@ func (r *request) open() {
 		return
 	}
 	if !o.anonymous {
-		rule := r.located(o, func(pl place) ruling { return r.deciders.edit(pl, accessOf(r.flags)) })
+		rule := r.located(o, func(pl place) ruling { return r.deciders.write(pl, accessOf(r.flags)) })
 		if !rule.ok() {
 			r.refuse(rule)
 			return
@@ -241,7 +241,7 @@ func (r *request) openPath(e unix.Errno) {
 // openNew makes the file. O_EXCL: if the name has appeared meanwhile, what was
 // ruled on is gone, and everything starts again.
 func (r *request) openNew(how int) {
-	if rule := r.deciders.create(r.a.place); !rule.ok() {
+	if rule := r.deciders.create(r.a.place, regular); !rule.ok() {
 		if e := r.a.look(); e != 0 || r.a.kind != absent {
 			r.fail(unix.EEXIST)
 			return
@@ -286,7 +286,7 @@ func slowNew(r *request) unix.Errno {
 // rules again, on the performing thread: by name, which O_NOFOLLOW holds to
 // this directory.
 func (r *request) openAppeared(how int) unix.Errno {
-	if rule := r.deciders.edit(r.a.place, accessOf(r.flags)); !rule.ok() {
+	if rule := r.deciders.write(r.a.place, accessOf(r.flags)); !rule.ok() {
 		r.report(rule)
 		return unix.Errno(rule.errno)
 	}
@@ -362,8 +362,9 @@ func (r *request) target(o *object, dir, path int8, f follow, nameless unix.Errn
 // fresh answers for a call that makes the name o, which is unseen: the kernel
 // says by itself if something is there. But EEXIST comes before any refusal,
 // since mkdir -p and others go by it.
-func (r *request) fresh(o *object, dirOnly bool) bool {
-	rule := r.deciders.create(o.place)
+func (r *request) fresh(o *object, k kind) bool {
+	dirOnly := k == directory
+	rule := r.deciders.create(o.place, k)
 	if rule.ok() && (dirOnly || !o.slash) {
 		r.s.making(o)
 		return true
@@ -382,7 +383,7 @@ func (r *request) fresh(o *object, dirOnly bool) bool {
 }
 
 func serveMkdir(r *request) {
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, true) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, directory) {
 		return
 	}
 	r.mode = r.newMode(0o1777)
@@ -417,7 +418,7 @@ func serveMknod(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, false) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, special) {
 		return
 	}
 	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
@@ -445,7 +446,7 @@ func serveSymlink(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, false) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, symlink) {
 		return
 	}
 	r.text = text
@@ -743,7 +744,7 @@ func serveLink(r *request) {
 	// A nameless temporary file of the run's: only its new name counts.
 	var rule ruling
 	if a.anonymous || a.st.Nlink == 0 {
-		rule = r.deciders.create(b.place)
+		rule = r.deciders.create(b.place, regular)
 	} else {
 		rule = r.deciders.link(a.place, b.place)
 		if rule.ok() && (r.denied(a.id()) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
@@ -792,7 +793,7 @@ func serveTruncate(r *request) {
 	case r.tooLong(o, int64(r.args[1])):
 		r.fail(unix.EFBIG) // the performing thread has no such limit
 	default:
-		if rule := r.located(o, r.editable); !o.anonymous && !rule.ok() {
+		if rule := r.located(o, func(pl place) ruling { return r.deciders.write(pl, profiles.Write) }); !o.anonymous && !rule.ok() {
 			r.refuse(rule)
 			return
 		}

@@ -524,7 +524,7 @@ func serveBind(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if rule := r.deciders.create(r.b.place); !rule.ok() {
+	if rule := r.deciders.create(r.b.place, special); !rule.ok() {
 		r.refuse(rule)
 		return
 	}

@@ -40,6 +40,10 @@ os.makedirs("g/hooks"); put("g/hooks/post-commit"); call("renameat2", AT, P("g")
 os.makedirs("sub/.git/hooks", exist_ok=True); put("sub/.git/hooks/post-commit", mode=0o755)
 #: nested repository prepared and moved in
 os.makedirs("g/hooks"); put("g/hooks/x"); os.rename("g", "olddir/.git")
+#: git file that leads to a repository of one's own
+os.mkdir("g"); open("src/.git", "w").write("gitdir: ../g\n")
+#: link that leads to a repository of one's own
+os.mkdir("g"); os.symlink("../g", "src/.git")
 #: submodule's hook
 os.makedirs(".git/modules/x/hooks"); put(".git/modules/x/hooks/post-checkout", mode=0o755)
 #: .git replaced by a file that points elsewhere

@@ -232,10 +232,17 @@ func (c *compiler) findPoints() {
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
 
+// longest is the longest name of a directory whose files can all be named
+// (PATH_MAX, NAME_MAX). Deeper ones can be made and entered, step by step.
+const longest = 4096 - 1 - 256
+
 // walk finds the names below root that a pattern covers; all are the accesses
 // that some pattern denies.
 func (c *compiler) walk(root string, denials *profiles.Sieve, all profiles.Access) {
 	entries, err := fs.ReadDir(c.facts.FS, fsName(root))
+	if len(root) > longest {
+		err = syscall.ENAMETOOLONG
+	}
 	if err != nil {
 		if !c.sealed(root, err) {
 			c.plan.Linked = append(c.plan.Linked, profiles.Denial{

@@ -125,7 +125,7 @@ func (w *waiting) look(r *request) {
 		if err == nil && !gone && r.valid() && !r.performers().over() {
 			n, err = unix.Pread(status, buf[:], 0)
 		}
-		now, ok := readSignals(buf[:n])
+		now, ok := readSignals(buf[:max(n, 0)]) // -1: the caller has just died
 		switch {
 		case !ok:
 			w.interrupt(unix.EINTR) // nobody hears it

@@ -109,7 +109,6 @@ func (w *waiting) look(r *request) {
 		pidfd = -1 // is not looked at
 	}
 	defer func(fd int) { unix.Close(fd) }(pidfd)
-	var buf [4096]byte
 	var before signals
 	for pause := 1; ; pause = min(2*pause, looksMost) {
 		p := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
@@ -118,14 +117,14 @@ func (w *waiting) look(r *request) {
 			return
 		}
 		// Asked after the descriptors were opened: they are the caller's.
-		n := 0
+		var now signals
+		ok := false
 		if p[0].Revents != 0 {
 			gone, pidfd = true, -1
 		}
 		if err == nil && !gone && r.valid() && !r.performers().over() {
-			n, err = unix.Pread(status, buf[:], 0)
+			now, ok = readSignals(status)
 		}
-		now, ok := readSignals(buf[:max(n, 0)]) // -1: the caller has just died
 		switch {
 		case !ok:
 			w.interrupt(unix.EINTR) // nobody hears it
@@ -158,8 +157,14 @@ type signals struct {
 	alone       bool   // it is the only thread
 }
 
-// readSignals reads /proc/TID/status.
-func readSignals(status []byte) (s signals, ok bool) {
+// readSignals reads /proc/TID/status, which fails once the thread is gone.
+func readSignals(fd int) (s signals, ok bool) {
+	var buf [4096]byte
+	n, err := unix.Pread(fd, buf[:], 0)
+	if err != nil {
+		return signals{}, false
+	}
+	status := buf[:n]
 	var list [5]uint64
 	for i, f := range [...]struct {
 		key  string

@@ -221,3 +221,20 @@ print(os.read(r, 9))
 		t.Errorf("exit %d\n%s", r.code, r.out)
 	}
 }
+
+// A caller may die between the look at its descriptor and that at its signals.
+func TestSignalsOfTheGone(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	must(t, cmd.Start())
+	status, err := os.Open(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	must(t, err)
+	defer status.Close()
+	if !linux.ReadsSignals(int(status.Fd())) {
+		t.Error("control: one that lives is not read")
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if linux.ReadsSignals(int(status.Fd())) {
+		t.Error("one that is gone is read")
+	}
+}

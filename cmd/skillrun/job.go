@@ -295,10 +295,12 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
-	if above := policyAbove(resolved); flag == "" && above != "" {
+	if flag == "" {
 		// A run can make a repository: a workspace that was only found is no way
 		// out of what narrowed that run.
-		return "", withHint{fmt.Errorf("workspace %s lies inside %s, which has a policy of its own", quote(resolved), quote(above)), "start there, or name the one that is meant with --workspace DIR"}
+		if above := policyAbove(resolved); above != "" {
+			return "", withHint{fmt.Errorf("workspace %s lies inside %s, which has a policy of its own", quote(resolved), quote(above)), "start there, or name the one that is meant with --workspace DIR"}
+		}
 	}
 	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("workspace %s: not a directory", quote(resolved))

@@ -8,8 +8,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -152,8 +154,8 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
 	j.ownOutput = j.ownOutput || set.Limits.Output != j.preset.Limits.Output
-	j.argv = j.skillScript(command)
-	return j, nil
+	j.argv, err = j.skillScript(command)
+	return j, err
 }
 
 // settings takes each setting from the strongest that names it: flags, the
@@ -358,39 +360,45 @@ func gitTop(dir string) string {
 	}
 }
 
-// skillScript replaces the first word that names a script of the skill's and
-// nothing here, by the skill's file.
-func (j *job) skillScript(command []string) []string {
+// skillScript replaces the word in a script's place, the program's own or the
+// first that is no option, by the skill's file of that name. Where something
+// here has the name as well, whoever may write here would choose what runs with
+// the skill's rights, be it only by what lies beside a copy: the user says which.
+func (j *job) skillScript(command []string) ([]string, error) {
 	if j.skill == nil {
-		return command
+		return command, nil
 	}
 	for i, word := range command {
+		if i == 0 && !strings.Contains(word, "/") {
+			continue
+		}
 		if i > 0 && strings.HasPrefix(word, "-") {
+			if !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "c") {
+				break // code is next
+			}
 			continue
 		}
-		if i > 1 {
-			break
-		}
-		if filepath.IsAbs(word) || i == 0 && !strings.Contains(word, "/") {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(j.cwd, word)); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		file := filepath.Join(j.skill.Dir, word)
-		if rel, err := filepath.Rel(j.skill.Dir, file); err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			out := append([]string(nil), command...)
+		file, here := filepath.Join(j.skill.Dir, word), filepath.Join(j.cwd, word)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && filepath.IsLocal(word) {
+			if _, err := os.Lstat(here); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				cwd, _ := j.host.Resolve(j.cwd)
+				if rel, err := filepath.Rel(j.skill.Dir, cwd); err == nil && filepath.IsLocal(rel) {
+					return command, nil // no run writes there
+				}
+				return nil, withHint{fmt.Errorf("%s is in the skill and here", quote(word)), fmt.Sprintf("write %s or %s", quote(file), quote(here))}
+			}
+			out := slices.Clone(command)
 			out[i] = file
 			if j.verbose {
 				say("%s is %s", quote(word), quote(file))
 			}
-			return out
+			return out, nil
+		}
+		if i > 0 {
+			break
 		}
 	}
-	return command
+	return command, nil
 }
 
 func parseMount(s string) (policy.Mount, error) {

@@ -2,20 +2,21 @@
 GO      ?= go
 TAGS    := urfave_cli_no_docs
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo devel)
-FLAGS   := -trimpath -tags $(TAGS)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED ?= 0
+# The same for all, so that packages are compiled once.
+export GOFLAGS := -trimpath -tags=$(TAGS)
 
 .PHONY: build test race lint fuzz fuzz-long golden bench demo e2e eval check
 build: ## one static program for this machine
-	$(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
+	$(GO) build -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
 
 test: build ## every test that this machine can run
 	@scripts/bootstrap
-	@scripts/test -timeout 20m -tags $(TAGS) ./...
+	@scripts/test -timeout 20m ./...
 
 race: ## the same under the race detector
-	CGO_ENABLED=1 $(GO) test -timeout 20m -race -tags $(TAGS) ./...
+	CGO_ENABLED=1 $(GO) test -timeout 20m -race ./...
 
 lint: ## formatting, vet for every platform, staticcheck
 	@scripts/lint
@@ -24,15 +25,15 @@ fuzz: ## every fuzz target; FUZZTIME=10s each in CI
 	@scripts/fuzz $(or $(FUZZTIME),60s)
 
 fuzz-long: ## an hour of each fuzz target and of random programs; LONG=1h
-	RANDOM_TIME=$(or $(LONG),1h) $(GO) test -tags $(TAGS) -count 1 -timeout 0 -run '^TestRandomPrograms$$' -v ./sandbox
+	RANDOM_TIME=$(or $(LONG),1h) $(GO) test -count 1 -timeout 0 -run '^TestRandomPrograms$$' -v ./sandbox
 	@scripts/fuzz $(or $(LONG),1h)
 
 golden: ## regenerate tables, filters and golden files; git diff shows what changed
 	@scripts/bootstrap
 	$(GO) generate ./profiles/... ./policy/...
 	CGO_ENABLED=1 $(GO) generate ./linux/...
-	CGO_ENABLED=1 $(GO) test -tags libseccomp ./linux/...
-	$(GO) test -tags $(TAGS) $$(grep -rl --include=*_test.go 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
+	CGO_ENABLED=1 $(GO) test -tags libseccomp,$(TAGS) ./linux/...
+	$(GO) test $$(grep -rl --include=*_test.go 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 
 bench: build ## launches and calls, as ratios to bare exec and to bwrap
 	@scripts/bootstrap

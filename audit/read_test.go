@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -247,6 +248,26 @@ func TestVerifyScript(t *testing.T) {
 	}
 	if out, ok := script(); !ok {
 		t.Fatal(out)
+	}
+	// The same bytes under another name, and what never ends.
+	aside := filepath.Join(t.TempDir(), "aside")
+	check(t, os.Rename(last, aside))
+	for kind, put := range map[string]func() error{
+		"link": func() error { return os.Symlink(aside, last) },
+		"FIFO": func() error { return syscall.Mkfifo(last, 0o600) },
+	} {
+		check(t, put())
+		if out, ok := script(); ok {
+			t.Errorf("%s: script says %s", kind, out)
+		}
+		if r, err := audit.Verify(dir); err == nil && r.Whole() {
+			t.Errorf("%s: Verify says that the log is whole", kind)
+		}
+		check(t, os.Remove(last))
+	}
+	check(t, os.Rename(aside, last))
+	if out, ok := script(); !ok {
+		t.Error(out)
 	}
 }
 

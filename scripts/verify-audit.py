@@ -3,15 +3,22 @@
 
 The format is in docs/audit.md. Exit status 0: whole; 1: broken; 2: usage.
 """
-import hashlib, json, os, re, sys
+import hashlib, json, os, re, stat, sys
+
+
+def read(directory, name):
+    """A FIFO would never end, and a link leads to what somebody else writes."""
+    with open(os.path.join(directory, name), "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as f:
+        if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):
+            raise OSError(f"{name}: is not a regular file")
+        return f.read()
 
 
 def check(directory):
     names = sorted(n for n in os.listdir(directory) if re.fullmatch(r"audit-\d+\.jsonl", n))
     number, prev, torn = 0, "0" * 64, None
     for name in names:
-        with open(os.path.join(directory, name), "rb") as f:
-            lines = f.read().split(b"\n")
+        lines = read(directory, name).split(b"\n")
         if lines.pop() != b"":
             return f"{name}: the last line is cut"
         for at, line in enumerate(lines, 1):
@@ -27,8 +34,7 @@ def check(directory):
             number, prev, torn = record["seq"], record["hash"], None
     if torn:
         return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
-    with open(os.path.join(directory, "audit.head")) as f:
-        head = f.read().split()
+    head = read(directory, "audit.head").decode().split()
     if int(head[2]) > number or int(head[2]) == number and head[5] != prev:
         return f"audit.head: the log ends with record {number}, it should with {int(head[2])}"
     print(f"{number} records, the last is {prev}")
@@ -38,7 +44,10 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
-    problem = check(sys.argv[1])
+    try:
+        problem = check(sys.argv[1])
+    except OSError as e:
+        problem = e
     if problem:
         print(problem)
         sys.exit(1)

@@ -26,7 +26,8 @@ import (
 
 const insideDNS = "8.8.8.8:53"
 
-// settled waits until no connection is left and gives the verdicts.
+// settled waits until no connection is left and gives the verdicts, in the order
+// in which the connections began.
 func settled(t *testing.T, g *egress.Gate, v *verdicts) []egress.Verdict {
 	t.Helper()
 	for end := time.Now().Add(6 * time.Second); g.Live() > 0; {
@@ -35,7 +36,9 @@ func settled(t *testing.T, g *egress.Gate, v *verdicts) []egress.Verdict {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return v.all()
+	all := v.all()
+	slices.SortStableFunc(all, func(a, b egress.Verdict) int { return a.Start.Compare(b.Start) })
+	return all
 }
 
 func TestVerdicts(t *testing.T) {

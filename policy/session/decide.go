@@ -371,7 +371,7 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 // requestFor is one need of a command as a request.
 func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir string, now time.Time) policy.Request {
 	r := policy.Request{Capability: c.Name, Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
-	if c.Name == "shell.execute" {
+	if c.Name == "shell.execute" || broader(&r) == "shell.execute" {
 		r.Command = a.command() // it is the typed command that specifiers hold
 	}
 	switch {
@@ -404,9 +404,9 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 			j.answer = st.Decide(r)
 		}
 	}
-	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && broader(r.Capability) != "" {
+	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && broader(&r) != "" {
 		wide := r
-		wide.Capability = broader(r.Capability)
+		wide.Capability = broader(&r)
 		wide.Uses = s.uses(wide.Capability, r.Time)
 		if b := st.Decide(wide); b.Effect > a.Effect {
 			r, j.answer = wide, b
@@ -462,16 +462,22 @@ func (s *Session) named(st *policy.State, r policy.Request) bool {
 }
 
 // broader names the capability that has another in it, where it covers the same
-// paths: source code and commits are files. Who declares files need not declare
-// those, unless somebody says something on them.
-func broader(capability string) string {
-	switch capability {
+// paths: source code and commits are files, and what a script starts are other
+// programs. Who declares files and programs need not declare those, unless
+// somebody says something on them. That holds for programs in a run only, which
+// the kernel holds to those that it may start.
+func broader(r *policy.Request) string {
+	switch r.Capability {
 	case "source_code.read", "commit.read":
 		return "filesystem.read"
 	case "source_code.write", "commit.create":
 		return "filesystem.write"
 	case "source_code.delete":
 		return "filesystem.delete"
+	case "process.create":
+		if r.Confined {
+			return "shell.execute"
+		}
 	}
 	return ""
 }

@@ -186,6 +186,31 @@ func TestSpecifier(t *testing.T) {
 	}
 }
 
+// TestStarted: who may run programs may run scripts that start some, as in a run,
+// unless somebody says something on that or nothing confines them.
+func TestStarted(t *testing.T) {
+	const script = "import subprocess\nsubprocess.run(['git', 'log'])\n"
+	begin := func(defaults string) (*world, *session.Session) {
+		w := newWorld(t, "standard")
+		w.set.Defaults = entries(t, `[`+defaults+`,{"capability":"source_code.execute","effect":"allow"},{"capability":"filesystem.read","effect":"allow","constraints":{"workspace_only":true}}]`)
+		w.file("ws/log.py", script)
+		return w, w.start()
+	}
+	w, s := begin(`{"capability":"shell.execute","effect":"allow"}`)
+	w.want(s.Decide(ctx, bash("python3 log.py")), policy.Allow, "programs are allowed")
+	loose := bash("python3 log.py")
+	loose.Confined = false
+	w.want(s.Decide(ctx, loose), policy.Confirm, "not confined")
+	w.load(s, w.skill("silent", ""))
+	w.want(s.Decide(ctx, bash("python3 "+w.file("silent/log.py", script))), policy.Allow, "an untrusted skill without a manifest")
+
+	w, s = begin(`{"capability":"shell.execute","effect":"allow"},{"capability":"process.create","effect":"deny"}`)
+	w.want(s.Decide(ctx, bash("python3 log.py")), policy.Deny, "somebody denies it")
+	w.want(s.Decide(ctx, bash("cat log.py")), policy.Allow, "which is about what scripts start")
+	w, s = begin(`{"capability":"shell.execute","effect":"confirm"}`)
+	w.want(s.Decide(ctx, bash("python3 log.py")), policy.Confirm, "programs are asked")
+}
+
 // Patterns and rates were held when the call was decided: they are no gaps of
 // its run.
 func TestRunHasNoGaps(t *testing.T) {

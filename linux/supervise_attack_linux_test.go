@@ -74,6 +74,7 @@ func newScene(t *testing.T) *scene {
 		s.write(s.outside+"/"+f, "old\n")
 	}
 	must(t, os.Mkdir(s.ws+"/empty", 0o755))
+	must(t, unix.Setxattr(s.write("masked", "old\n"), accessACL, []byte(maskedACL), 0))
 	must(t, os.Symlink(s.outside+"/file", s.ws+"/out"))
 	must(t, os.Symlink(".git", s.ws+"/gitlink"))
 	must(t, os.Symlink("old.txt", s.ws+"/oldlink"))
@@ -148,6 +149,23 @@ func labelled(p string) func(*scene) bool {
 		return err == nil && n > 0
 	}
 }
+
+// bared says that the group may write, by mode alone.
+func bared(p string) func(*scene) bool {
+	return func(s *scene) bool {
+		_, err := unix.Getxattr(s.at(p), accessACL, nil)
+		fi, stat := os.Lstat(s.at(p))
+		return err == unix.ENODATA && stat == nil && fi.Mode().Perm()&0o020 != 0
+	}
+}
+
+const (
+	accessACL = "system.posix_acl_access"
+
+	// Of owner and user 1 rw-, group r--, mask rw-, others r--.
+	maskedACL = "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\x01\x00\x00\x00" +
+		"\x04\x00\x04\x00\xff\xff\xff\xff" + "\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x04\x00\xff\xff\xff\xff"
+)
 
 const judge = "judge"
 
@@ -310,6 +328,8 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"others may write, by ACL", `write("s"); os.setxattr("s", "system.posix_acl_access", acl((1, 6), (4, 6), (32, 6)))`, touched("s")},
 		{"a user may write, by ACL", `write("s"); os.setxattr("s", "system.posix_acl_access", acl((1, 6), (2, 6, 1), (4, 4), (16, 6), (32, 4)))`, touched("s")},
 		{"others may write, by default ACL", `os.mkdir("s"); os.setxattr("s", "system.posix_acl_default", acl((1, 7), (4, 7), (32, 7))); os.umask(0); os.mkdir("s/d", 0o777); os.rename("s", "t"); os.rename("t/d", "s")`, touched("s")},
+		{"the group may write, without the ACL", `os.removexattr("masked", "system.posix_acl_access")`, bared("masked")},
+		{"the same by descriptor", `os.removexattr(os.open("masked", os.O_RDONLY), "system.posix_acl_access")`, bared("masked")},
 		{"others may write a new directory", `os.umask(0); os.mkdir("s", 0o777)`, touched("s")},
 		{"others may write a new fifo", `os.umask(0); os.mkfifo("s", 0o666)`, touched("s")},
 		{"mknod set-uid", `os.umask(0); os.mknod("s", 0o4777 | stat.S_IFREG)`, touched("s")},

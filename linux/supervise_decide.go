@@ -376,7 +376,8 @@ func (d *decider) attribute(pl place, name string, value []byte, set bool) rulin
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
 	}
-	if !set || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") {
+	// Without its ACL a file gives its group what the mask let through.
+	if !set && name != accessACL || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") {
 		return ruling{}
 	}
 	// An ACL opens a file as a mode does, and one of three entries is a mode.

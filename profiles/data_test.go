@@ -182,8 +182,10 @@ func TestBaseReads(t *testing.T) {
 
 func TestToolchains(t *testing.T) {
 	h := machine("/home/u/.pyenv/versions/3.12/bin/python3", "/home/u/.pyenv/shims/python3", "/home/u/.local/bin/x", "/home/u/.local/lib/python3.12/site-packages/a.py",
-		"/home/u/.cargo/bin/cargo", "/home/u/.cargo/registry -> /big/registry", "/big/registry/i", "/home/u/.cargo/credentials.toml",
-		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/opt/tool/bin/t", "/opt/app/.env",
+		"/home/u/.cargo/bin/cargo", "/home/u/.cargo/registry/r", "/home/u/.cargo/git -> /big/git", "/big/git/i",
+		"/home/u/.rustup -> /big/rustup", "/big/rustup/toolchains/t", "/home/u/.cargo/credentials.toml",
+		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/home/u/go/pkg/mod/golang.org/toolchain@v1 -> /home/u/Documents",
+		"/home/u/go/bin -> ../Documents", "/opt/tool/bin/t", "/opt/app/.env",
 		"/home/u/Documents/x", "/w/evil/versions/v", "/w/evil/shims -> /home/u/Documents", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
 	h.Env["PATH"] = "/usr/bin:/opt/tool/bin:/opt"
 	h.Env["NVM_DIR"] = "/home/u/Documents" // no nvm there
@@ -197,7 +199,9 @@ func TestToolchains(t *testing.T) {
 		"/home/u/.local/share/keyrings/k":                   "-",
 		"/home/u/.cargo/bin/cargo":                          "rx",
 		"/home/u/.cargo/credentials.toml":                   "-",
-		"/big/registry/i":                                   "r", // the user's own link
+		"/home/u/.cargo/registry/r":                         "r",
+		"/big/git/i":                                        "-", // who made the link cannot be told
+		"/big/rustup/toolchains/t":                          "rx",
 		"/home/u/go/pkg/mod/x":                              "r",
 		"/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go": "rx",
 		"/opt/tool/bin/t":                                   "rx",

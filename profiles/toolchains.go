@@ -12,9 +12,10 @@ import (
 // under /opt that PATH names.
 //
 // A variable that names a place counts only if the place holds what the tool
-// keeps there, and links that lead out of it are not followed, so that a
-// variable that somebody else set opens no other directory. Credentials that lie in such a place are in SensitivePaths, whose
-// denials win.
+// keeps there, so that one that somebody else set opens no other directory.
+// Links that lead out of a place are not followed: a run that may write there
+// (go install) could open any directory to later runs. Credentials that lie in
+// such a place are in SensitivePaths, whose denials win.
 func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 	var rules []PathRule
 	var vars []EnvVar
@@ -25,7 +26,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
-		place, trusted, ok := look.tool(row)
+		place, ok := look.tool(row)
 		if !ok {
 			continue
 		}
@@ -35,7 +36,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 			for _, sub := range subs {
 				for _, name := range look.glob(place, sub) {
 					at, _, _ := look.at(name)
-					if _, inside := beneath(root, at); inside || trusted {
+					if _, inside := beneath(root, at); inside {
 						rules = look.grant(rules, name, access, origin)
 					}
 				}
@@ -62,9 +63,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 }
 
 // tool gives the first place of a row that has its marker, as it is written.
-// It is trusted if it is beneath the user's home by default: no variable chose
-// it, so no link in it was planted for the sake of a grant.
-func (l *lookout) tool(row *toolRow) (place string, trusted, ok bool) {
+func (l *lookout) tool(row *toolRow) (place string, ok bool) {
 	for _, template := range row.Places {
 		for _, base := range l.host.places(template) {
 			dir, pattern := base, ""
@@ -77,12 +76,12 @@ func (l *lookout) tool(row *toolRow) (place string, trusted, ok bool) {
 					continue
 				}
 				if len(l.glob(at, row.Marker)) > 0 {
-					return place, strings.HasPrefix(template, "~") && base == l.host.expand(template, false)[0], true
+					return place, true
 				}
 			}
 		}
 	}
-	return "", false, false
+	return "", false
 }
 
 // glob gives the existing paths beneath dir that match pattern, whose

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -71,6 +72,7 @@ type recorder struct {
 	id      string
 	temp    string   // the run's TMPDIR
 	lost    []string // of what the command names in /tmp, what was made there
+	unkept  []string // of the run's HOME, directories that are not hidden, as ~/name
 	begin   time.Time
 	receipt profiles.Receipt
 	start   chan []audit.Entry // on its way
@@ -341,15 +343,22 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
 	if len(r.lost) > 0 {
-		keeps := ""
-		if g := grantFlag((&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant()); g != "" {
-			keeps = "; " + g + " keeps it"
+		goneWith("/tmp", r.lost, (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant(), "")
+	}
+	if len(r.unkept) > 0 {
+		// Inside, what is granted is a link, over which no directory is made.
+		first := ""
+		if _, err := os.Stat(filepath.Join(r.job.host.Home, r.unkept[0][2:])); err != nil {
+			first = ", if you make that directory first"
 		}
-		var names []string
-		for _, name := range r.lost[:min(len(r.lost), shownDenials)] {
-			names = append(names, named(name))
+		goneWith("HOME", r.unkept, "filesystem.write:"+r.unkept[0], first)
+	}
+	if path := r.unseen(); code != 0 && path != "" {
+		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
+		if g := grantFlag("filesystem.read:" + path); g != "" {
+			line += "; " + g + " shows it"
 		}
-		hint("/tmp was the run's own, and %s went with it%s", strings.Join(names, ", "), keeps)
+		hint("%s", line)
 	}
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells:
@@ -379,8 +388,23 @@ func (r *recorder) argv() []string {
 	return r.job.argv
 }
 
+// goneWith says what went with a directory of the run's own, and which grant keeps
+// the first of it.
+func goneWith(own string, lost []string, grant, first string) {
+	keeps := ""
+	if g := grantFlag(grant); g != "" {
+		keeps = "; " + g + " keeps it" + first
+	}
+	var names []string
+	for _, name := range lost[:min(len(lost), shownDenials)] {
+		names = append(names, named(name))
+	}
+	hint("%s was the run's own, and %s went with it%s", own, strings.Join(names, ", "), keeps)
+}
+
 // left looks at what a run has left: in an agent's session where its shell ended,
-// else what is lost with its /tmp although the command names it.
+// else what is lost with its /tmp although the command names it, and with its HOME
+// where a directory that is not hidden looks like work and not like a cache.
 func (r *recorder) left(home string) {
 	if s := r.job.session; s != nil {
 		if s.place {
@@ -395,6 +419,47 @@ func (r *recorder) left(home string) {
 			r.lost = append(r.lost, name)
 		}
 	}
+	entries, _ = os.ReadDir(home)
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasFile(filepath.Join(home, e.Name())) {
+			r.unkept = append(r.unkept, "~/"+e.Name())
+		}
+	}
+}
+
+// hasFile says whether there is a file in a tree, of which it looks at no more
+// than a part: what was granted of the user's home is found in a run's own by
+// links, in directories that are there for them.
+func hasFile(tree string) bool {
+	found, left := false, 256
+	filepath.WalkDir(tree, func(_ string, d fs.DirEntry, err error) error {
+		if left--; err != nil || left == 0 {
+			return fs.SkipAll
+		}
+		if found = d.Type().IsRegular(); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// unseen gives the first file that the command names in a directory of all users
+// which it could not see: the run had one of its own in that place.
+func (r *recorder) unseen() string {
+	if r.temp == "" || r.job.session != nil {
+		return ""
+	}
+	for _, word := range r.job.argv[1:] {
+		path, err := r.job.host.Resolve(word)
+		if !filepath.IsAbs(word) || err != nil || sharedAbove(path) == "" {
+			continue
+		}
+		if v := r.profile.Allows(path, profiles.Read); !v.Allowed && v.Denial == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // names says whether a word of a command line has the path in it, or something

@@ -249,6 +249,22 @@ func TestVerifyScript(t *testing.T) {
 	if out, ok := script(); !ok {
 		t.Fatal(out)
 	}
+	// A head that is not as it was written says nothing of the end.
+	head := filepath.Join(dir, "audit.head")
+	b, err := os.ReadFile(head)
+	check(t, err)
+	flipped := append([]byte{}, b...)
+	flipped[len(b)-2] ^= 1
+	for kind, text := range map[string][]byte{"flipped": flipped, "longer": append(b[:len(b):len(b)], 'x'), "shorter": b[:len(b)-1], "empty": {}} {
+		check(t, os.WriteFile(head, text, 0o600))
+		if out, ok := script(); ok || verify(t, dir).Whole() {
+			t.Errorf("%s head: script says %s", kind, out)
+		}
+	}
+	check(t, os.WriteFile(head, b, 0o600))
+	if out, ok := script(); !ok {
+		t.Fatal(out)
+	}
 	// The same bytes under another name, and what never ends.
 	aside := filepath.Join(t.TempDir(), "aside")
 	check(t, os.Rename(last, aside))

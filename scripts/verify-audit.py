@@ -34,9 +34,12 @@ def check(directory):
             number, prev, torn = record["seq"], record["hash"], None
     if torn:
         return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
-    head = read(directory, "audit.head").decode().split()
-    if int(head[2]) > number or int(head[2]) == number and head[5] != prev:
-        return f"audit.head: the log ends with record {number}, it should with {int(head[2])}"
+    head = re.fullmatch(rb"(skillrun-audit 1 (\d{20}) \d{20} \d{20} ([0-9a-f]{64})) ([0-9a-f]{16})\n", read(directory, "audit.head"))
+    if not head or hashlib.sha256(head[1]).hexdigest()[:16] != head[4].decode():
+        return "audit.head: is damaged: whether the end of the log was cut cannot be told"
+    last = int(head[2])
+    if last > number or last == number and head[3].decode() != prev:
+        return f"audit.head: the log ends with record {number}, it should with {last}"
     print(f"{number} records, the last is {prev}")
 
 

@@ -38,7 +38,7 @@ func standardProfile(f *darwin.Facts) *profiles.Profile {
 	h := f.Host()
 	p := &profiles.Profile{Workspace: workspace, Skill: skill, Home: home}
 	p.Paths = append(p.Paths, profiles.BaseReads(h)...)
-	tools, _ := profiles.Toolchains(h)
+	tools, _ := profiles.Toolchains(h, "")
 	p.Paths = append(p.Paths, tools...)
 	p.Paths = append(p.Paths,
 		profiles.PathRule{Path: workspace, Tree: true, Access: profiles.Read | profiles.Write | profiles.Create, Origin: origin("filesystem.write", "the workspace")},

@@ -103,7 +103,7 @@ type exception struct {
 // base adds what every run has, whatever its manifest says.
 func (l *lowering) base(p *profiles.Profile) {
 	p.Paths = profiles.BaseReads(l.host)
-	tools, vars := profiles.Toolchains(l.host)
+	tools, vars := profiles.Toolchains(l.host, l.place.Workspace)
 	for _, r := range tools {
 		if l.uses(r.Origin) {
 			p.Paths = append(p.Paths, r)

@@ -24,7 +24,7 @@ func thisHost() *profiles.Host {
 func wholeProfile(h *profiles.Host) *profiles.Profile {
 	p := &profiles.Profile{Workspace: "/w"}
 	p.Denials = append(profiles.SensitivePaths(h), append(profiles.ControlFiles("/w"), profiles.WorkspaceSecrets("/w")...)...)
-	rules, vars := profiles.Toolchains(h)
+	rules, vars := profiles.Toolchains(h, "")
 	p.Paths, p.Env.Set = append(profiles.BaseReads(h), rules...), vars
 	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
 	return p
@@ -40,7 +40,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}{
 		{"sensitive", func() { profiles.SensitivePaths(h) }},
 		{"base", func() { profiles.BaseReads(h) }},
-		{"toolchains", func() { profiles.Toolchains(h) }},
+		{"toolchains", func() { profiles.Toolchains(h, "") }},
 		{"normalize", func() { q := *p; q.Normalize() }},
 		{"validate", func() { _ = p.Validate() }},
 		{"hash", func() { p.Hash() }},

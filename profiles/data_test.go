@@ -186,10 +186,10 @@ func TestToolchains(t *testing.T) {
 		"/home/u/.rustup -> /big/rustup", "/big/rustup/toolchains/t", "/home/u/.cargo/credentials.toml",
 		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/home/u/go/pkg/mod/golang.org/toolchain@v1 -> /home/u/Documents",
 		"/home/u/go/bin -> ../Documents", "/opt/tool/bin/t", "/opt/app/.env",
-		"/home/u/Documents/x", "/w/evil/versions/v", "/w/evil/shims -> /home/u/Documents", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
+		"/home/u/Documents/x", "/w/evil/versions/v", "/w/evil/shims -> /home/u/Documents", "/w/evil/root -> /other", "/other/versions/v", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
 	h.Env["PATH"] = "/usr/bin:/opt/tool/bin:/opt"
 	h.Env["NVM_DIR"] = "/home/u/Documents" // no nvm there
-	rules, vars := profiles.Toolchains(h)
+	rules, vars := profiles.Toolchains(h, "/w")
 	p := &profiles.Profile{Paths: rules}
 	for path, want := range map[string]string{
 		"/home/u/.pyenv/versions/3.12/bin/python3":          "rx",
@@ -235,13 +235,21 @@ func TestToolchains(t *testing.T) {
 
 	// A variable that leads into a tree which others write opens that tree only.
 	h.Env["PYENV_ROOT"] = "/w/evil"
-	rules, _ = profiles.Toolchains(h)
+	rules, _ = profiles.Toolchains(h, "/w")
 	p = &profiles.Profile{Paths: rules}
 	if !p.Allows("/w/evil/versions/v", profiles.Read).Allowed {
 		t.Error("PYENV_ROOT is not followed")
 	}
 	if p.Allows("/home/u/Documents/x", profiles.Read).Allowed {
 		t.Error("a planted link opened a directory outside the place that holds it")
+	}
+	h.Env["PYENV_ROOT"] = "/w/evil/root"
+	for workspace, want := range map[string]bool{"/w": false, "/w/evil": false, "/elsewhere": true, "": true} {
+		rules, _ = profiles.Toolchains(h, workspace)
+		p = &profiles.Profile{Paths: rules}
+		if p.Allows("/other/versions/v", profiles.Read).Allowed != want {
+			t.Errorf("workspace %q: a variable leads by a link out of it: %v", workspace, !want)
+		}
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 // keeps there, so that one that somebody else set opens no other directory.
 // Links that lead out of a place are not followed: a run that may write there
 // (go install) could open any directory to later runs. Credentials that lie in
-// such a place are in SensitivePaths, whose denials win.
-func Toolchains(h *Host) ([]PathRule, []EnvVar) {
+// such a place are in SensitivePaths, whose denials win. Nor does a link count by
+// which a place that is named in the workspace (resolved, "" if there is none)
+// lies outside of it.
+func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 	var rules []PathRule
 	var vars []EnvVar
 	look := newLookout(h)
@@ -26,7 +28,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
-		place, ok := look.tool(row)
+		place, ok := look.tool(row, workspace)
 		if !ok {
 			continue
 		}
@@ -63,7 +65,7 @@ func Toolchains(h *Host) ([]PathRule, []EnvVar) {
 }
 
 // tool gives the first place of a row that has its marker, as it is written.
-func (l *lookout) tool(row *toolRow) (place string, ok bool) {
+func (l *lookout) tool(row *toolRow, workspace string) (place string, ok bool) {
 	for _, template := range row.Places {
 		for _, base := range l.host.places(template) {
 			dir, pattern := base, ""
@@ -72,7 +74,7 @@ func (l *lookout) tool(row *toolRow) (place string, ok bool) {
 			}
 			for _, place := range l.glob(dir, pattern) {
 				at, exists, _ := l.at(place)
-				if !exists || l.host.holdsHome(at) {
+				if !exists || l.host.holdsHome(at) || l.leaves(workspace, place) {
 					continue
 				}
 				if len(l.glob(at, row.Marker)) > 0 {
@@ -82,6 +84,27 @@ func (l *lookout) tool(row *toolRow) (place string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// leaves says whether a path goes into a tree and out of it again.
+func (l *lookout) leaves(tree, name string) bool {
+	if tree == "" {
+		return false
+	}
+	inside := func(name string) bool {
+		at, _, _ := l.at(name)
+		_, ok := beneath(tree, at)
+		return ok
+	}
+	if inside(name) {
+		return false
+	}
+	for dir, ok := above(name); ok; dir, ok = above(dir) {
+		if inside(dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // glob gives the existing paths beneath dir that match pattern, whose

@@ -98,11 +98,37 @@ func (l *lowering) program(p *profiles.Profile, name string, depth int) {
 	}
 	p.Paths = append(p.Paths, profiles.PathRule{Path: file, Access: profiles.Read | profiles.Execute, Origin: typed("program of the command")})
 	l.prefix(p, name)
+	// Who wrote the script chose the word: a file of the workspace or the skill
+	// opens nothing with it that the run does not have.
+	theirs := within(l.place.Workspace, file) || within(l.place.Skill, file)
 	for _, word := range l.shebang(file) {
-		if next, err := l.find(word); err == nil {
+		if next, err := l.find(word); err == nil && (!theirs || !strings.Contains(word, "/") || l.startable(p, next)) {
 			l.program(p, next, depth+1)
 		}
 	}
+}
+
+// startable says whether a program is one of the run's, whatever names it: it may
+// be started already, lies in the workspace or the skill, or is what PATH finds,
+// where that leads elsewhere.
+func (l *lowering) startable(p *profiles.Profile, name string) bool {
+	theirs := func(at string) bool { return within(l.place.Workspace, at) || within(l.place.Skill, at) }
+	file, err := l.host.Resolve(name)
+	if err != nil {
+		return false
+	}
+	if theirs(file) || p.Allows(file, profiles.Read).Allowed && p.Allows(file, profiles.Execute).Allowed {
+		return true
+	}
+	for _, dir := range strings.Split(l.host.Env["PATH"], ":") {
+		if at, err := l.host.Resolve(dir); err != nil || theirs(dir) || theirs(at) {
+			continue
+		}
+		if found, err := l.host.Resolve(dir + "/" + path.Base(name)); err == nil && found == file {
+			return true
+		}
+	}
+	return false
 }
 
 // shebang gives the programs that a script's first line names: its

@@ -343,7 +343,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
 	if len(r.lost) > 0 {
-		goneWith("/tmp", r.lost, (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant(), "")
+		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
 	}
 	if len(r.unkept) > 0 {
 		// Inside, what is granted is a link, over which no directory is made.
@@ -351,7 +351,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		if _, err := os.Stat(filepath.Join(r.job.host.Home, r.unkept[0][2:])); err != nil {
 			first = ", if you make that directory first"
 		}
-		goneWith("HOME", r.unkept, "filesystem.write:"+r.unkept[0], first)
+		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
 	}
 	if path := r.unseen(); code != 0 && path != "" {
 		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
@@ -388,12 +388,20 @@ func (r *recorder) argv() []string {
 	return r.job.argv
 }
 
-// goneWith says what went with a directory of the run's own, and which grant keeps
+// goneWith says what went with a directory of the run's own, and which grants keep
 // the first of it.
-func goneWith(own string, lost []string, grant, first string) {
+func goneWith(own string, lost []string, first string, grants ...string) {
+	var flags []string
+	for _, g := range grants {
+		if g = grantFlag(g); g != "" {
+			flags = append(flags, g)
+		}
+	}
 	keeps := ""
-	if g := grantFlag(grant); g != "" {
-		keeps = "; " + g + " keeps it" + first
+	if len(flags) == 1 {
+		keeps = "; " + flags[0] + " keeps it" + first
+	} else if len(flags) > 1 {
+		keeps = "; " + strings.Join(flags, " ") + " keep it" + first
 	}
 	var names []string
 	for _, name := range lost[:min(len(lost), shownDenials)] {

@@ -601,7 +601,11 @@ func (c *compiler) rlimits() {
 			c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{resource, uint64(value)})
 		}
 	}
-	add(rlimitCPU, int64((l.CPU+999999999)/1000000000))
+	if l.CPU > 0 {
+		// A second later, so that the run is ended and its limit named before the
+		// kernel kills one process without a word.
+		add(rlimitCPU, int64((l.CPU+999999999)/1000000000)+1)
+	}
 	add(rlimitFsize, l.FileSize)
 	if l.Memory > 0 && c.f.Cgroup == "" {
 		add(rlimitData, l.Memory+min(memorySlack, math.MaxInt64-l.Memory))

@@ -39,6 +39,12 @@ import time
 end = time.time() + last
 while time.time() < end: pass
 print("through")`, "cpu", ""},
+	// A process's own limit is in whole seconds, and met at the same moment.
+	{"cpu, a whole second", profiles.Limits{CPU: time.Second}, `
+import time
+end = time.time() + last
+while time.time() < end: pass
+print("through")`, "cpu", ""},
 	{"cpu of several", profiles.Limits{CPU: 400 * time.Millisecond}, `
 import os, time
 end = time.time() + last

@@ -43,15 +43,8 @@ func (p *Profile) Allows(path string, access Access) Verdict {
 			return Verdict{Denial: d}
 		}
 	}
-	if p.Skill != "" && access&(Write|Create|Delete) != 0 {
-		// The skill never changes from inside, nor do the directories that
-		// lead to it go away.
-		if _, ok := beneath(p.Skill, path); ok {
-			return Verdict{}
-		}
-		if _, ok := beneath(path, p.Skill); ok && access&Delete != 0 {
-			return Verdict{}
-		}
+	if p.ChangesSkill(path, access) {
+		return Verdict{}
 	}
 	var best *PathRule
 	for bit := Read; bit <= Execute; bit <<= 1 {
@@ -73,4 +66,18 @@ func (p *Profile) Allows(path string, access Access) Verdict {
 		}
 	}
 	return Verdict{Allowed: best != nil, Rule: best}
+}
+
+// ChangesSkill says whether access to path would change the skill, which no
+// grant allows: its files, and the directories that lead to it, which do not go
+// away.
+func (p *Profile) ChangesSkill(path string, access Access) bool {
+	if p.Skill == "" || access&(Write|Create|Delete) == 0 {
+		return false
+	}
+	if _, ok := beneath(p.Skill, path); ok {
+		return true
+	}
+	_, ok := beneath(path, p.Skill)
+	return ok && access&Delete != 0
 }

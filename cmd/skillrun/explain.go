@@ -125,6 +125,9 @@ func clauseOf(r profiles.Receipt, name string) profiles.Clause {
 	return r[i]
 }
 
+// ofSkill is why a run may not write what no grant would let it.
+const ofSkill = "a skill's own files never change from inside"
+
 func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, path, letters string) error {
 	access, ok := profiles.ParseAccess(letters)
 	if !ok {
@@ -164,8 +167,8 @@ func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, p
 			if v.Rule.Tree {
 				why += " and all beneath"
 			}
-		case p.Skill != "" && bit != profiles.Read && bit != profiles.Execute && (resolved == p.Skill || strings.HasPrefix(resolved, p.Skill+"/")):
-			why, clause = "a skill's own files never change from inside", profiles.ClauseWrite
+		case p.ChangesSkill(resolved, bit):
+			why, clause = ofSkill, profiles.ClauseWrite
 		}
 		answer(w, bit.Word()+" "+resolved, v.Allowed, why, v.Origin(), clauseOf(r, clause))
 		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {

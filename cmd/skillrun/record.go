@@ -284,7 +284,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 		r.spared++
 		return
 	}
-	if e, ok := offerable(&d); ok {
+	if e, ok := offerable(r.profile, &d); ok {
 		r.lifting = append(r.lifting, lifting{d, e})
 	}
 	if r.show && r.shown < shownDenials {
@@ -591,6 +591,9 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	switch {
 	case d.Inner:
 		b.WriteString(" (" + d.Why + ")")
+		return b.String()
+	case den == nil && changesSkill(p, &d):
+		b.WriteString(" (" + ofSkill + ")")
 		return b.String()
 	case den != nil && den.Origin.Reason != "":
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 	"skillrun/sandbox"
 )
 
@@ -16,14 +17,20 @@ const offered = 8
 
 // offerable gives the grant that lifts a refusal, if the user may be asked to
 // give it after a failed run: not for what is denied by name, credentials and
-// control files above all. A script can provoke any refusal.
-func offerable(d *sandbox.Refusal) (policy.Entry, bool) {
+// control files above all, or what no grant lifts. A script can provoke any
+// refusal.
+func offerable(p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
 	text := d.Grant()
-	if d.Verdict.Denial != nil || text == "" {
+	if d.Verdict.Denial != nil || text == "" || changesSkill(p, d) {
 		return policy.Entry{}, false
 	}
 	e, err := policy.ParseGrant(text, "prompt")
 	return e, err == nil
+}
+
+// changesSkill says whether the skill itself is what was to be changed.
+func changesSkill(p *profiles.Profile, d *sandbox.Refusal) bool {
+	return p != nil && d.Path != "" && !d.Socket && p.ChangesSkill(d.Path, d.Access)
 }
 
 // offer asks, after a failed run on a terminal, whether to run again with what

@@ -650,10 +650,24 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	a.start()
 	registered := a.registered()
 	event := fmt.Sprintf(`{"hook_event_name":"PreToolUse","session_id":"s-1","cwd":%q,"tool_name":"Bash","tool_input":{"command":"ls"}}`, a.work)
+	// The event is written as agents do: one that cannot be written to its end
+	// has no answer.
 	run := func(command, event string) int {
 		cmd := exec.Command("sh", "-c", command)
-		cmd.Stdin, cmd.Env, cmd.Dir = strings.NewReader(event), a.env, a.work
-		cmd.Run()
+		cmd.Env, cmd.Dir = a.env, a.work
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, written := io.WriteString(in, event)
+		in.Close()
+		cmd.Wait()
+		if written != nil {
+			t.Errorf("%s: %v after exit code %d: the tool is used", command, written, cmd.ProcessState.ExitCode())
+		}
 		return cmd.ProcessState.ExitCode()
 	}
 	if code := run(registered, event); code != 0 {
@@ -673,8 +687,11 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if code := run(strings.Replace(registered, path, stand, 1), event); code != 2 {
-			t.Errorf("%s: exit code %d", what, code)
+		large := strings.Replace(event, `"ls"`, `"ls `+strings.Repeat("a", 1<<20)+`"`, 1)
+		for _, event := range []string{event, large} {
+			if code := run(strings.Replace(registered, path, stand, 1), event); code != 2 {
+				t.Errorf("%s: exit code %d", what, code)
+			}
 		}
 	}
 	for what, event := range map[string]string{

@@ -69,6 +69,11 @@ func serve(agent *hook.Agent, in io.Reader, deadline time.Duration) hook.Reply {
 		}()
 		data, err := io.ReadAll(io.LimitReader(in, hook.MaxEvent+1))
 		if err == nil {
+			// To an agent that could not write all of its event the hook has
+			// failed, whatever it answers, and the tool is used.
+			_, err = io.Copy(io.Discard, in)
+		}
+		if err == nil {
 			var e *hook.Event
 			e, err = agent.Read(data, os.Getenv("HOME"))
 			seen.Store(e)

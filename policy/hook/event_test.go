@@ -2,7 +2,9 @@ package hook_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"skillrun/policy/hook"
@@ -71,6 +73,25 @@ func TestTrimmedPathsRefused(t *testing.T) {
 			if got, err := paths("claude-code", "Read", `{"file_path":"`+path+`"}`); err == nil {
 				t.Errorf("%q was read as %q", path, got)
 			}
+		}
+	}
+}
+
+// An event is read in the time that it takes to send, whatever is in it; one of
+// more values than that is refused.
+func TestManyValues(t *testing.T) {
+	many := strings.Repeat("1,", 1<<18) + "1"
+	var members strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&members, `"k%d":1,`, i)
+	}
+	for input, want := range map[string]string{
+		`{` + members.String() + `"file_path":"/work/a"}`:        "<nil>",
+		`{"file_path":"/work/a","x":[` + many + `]}`:             "more than 262144 values",
+		`{` + members.String() + `"k7":2,"file_path":"/work/a"}`: `"k7" is there twice`,
+	} {
+		if _, err := paths("claude-code", "Read", input); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%d bytes: %v, want %s", len(input), err, want)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"skillrun/policy"
 )
 
-// maxDepth bounds how deep JSON may nest.
-const maxDepth = 128
+const (
+	maxDepth  = 128     // levels of nesting
+	maxValues = 1 << 18 // in one text: what takes longer to read than to send would use up the time
+)
 
 // value is one JSON value with its place in the text, so that what is not
 // understood can be passed on, and settings edited, byte by byte.
@@ -62,6 +64,7 @@ func parseJSON(data []byte, relaxed bool) (value, error) {
 type parser struct {
 	data    []byte
 	i       int
+	values  int
 	relaxed bool
 }
 
@@ -109,6 +112,9 @@ func (p *parser) value(depth int) (v value, err error) {
 	if depth > maxDepth {
 		return v, p.fail("nested deeper than %d levels", maxDepth)
 	}
+	if p.values++; p.values > maxValues {
+		return v, p.fail("more than %d values", maxValues)
+	}
 	switch c := v.kind; {
 	case c == '{' || c == '[':
 		err = p.container(&v, depth)
@@ -130,6 +136,7 @@ func (p *parser) value(depth int) (v value, err error) {
 // container reads an object or an array.
 func (p *parser) container(v *value, depth int) error {
 	closing := v.kind + 2 // ASCII has them two apart
+	names := map[string]bool{}
 	p.i++
 	for {
 		if p.space(); p.peek() == closing && (p.relaxed || len(v.members)+len(v.items) == 0) {
@@ -145,9 +152,10 @@ func (p *parser) container(v *value, depth int) error {
 			if m.name, err = p.string(); err != nil {
 				return err
 			}
-			if v.get(m.name) != nil {
+			if names[m.name] {
 				return p.fail("%q is there twice", m.name)
 			}
+			names[m.name] = true
 			if p.space(); !p.ahead(":") {
 				return p.fail(`want ":"`)
 			}

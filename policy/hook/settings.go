@@ -63,16 +63,21 @@ var (
 	}
 )
 
+// otherwise is what becomes of an event when the program does not: it is read
+// to its end, as agents want, and blocked.
+const otherwise = " || { cat >/dev/null; exit 2; }"
+
 // Command is what the agent is told to run: a program that is missing or killed
-// blocks, where exit codes other than 2 would let the tool run.
+// blocks, where exit codes other than 2 would let the tool run, and so would an
+// event that the agent cannot write all of.
 func (a *Agent) Command(program string) string {
-	return Quote(program) + " hook " + a.Name + " || exit 2"
+	return Quote(program) + " hook " + a.Name + otherwise
 }
 
 // Program gives the program of a command that Command gave, to the byte; "" of
 // any other.
 func (a *Agent) Program(command string) string {
-	word, ok := strings.CutSuffix(command, " hook "+a.Name+" || exit 2")
+	word, ok := strings.CutSuffix(command, " hook "+a.Name+otherwise)
 	program := word
 	if strings.HasPrefix(word, "'") {
 		program = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")

@@ -90,6 +90,9 @@ func (p *jsonParser) object(depth int) ([]field, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(fields) == maxKeys {
+			return nil, errorAt(at, "more than %d keys in a table", maxKeys)
+		}
 		for i := range fields {
 			if fields[i].name == name {
 				return nil, errorAt(at, "key %q is there twice", name)

@@ -45,6 +45,9 @@ func decodeDocument(n *node, form Form) (*Document, error) {
 	if err := n.table("the manifest", known...); err != nil {
 		return nil, err
 	}
+	if count := n.nodes(); count > maxNodes {
+		return nil, errorAt(n.pos, "the manifest holds %d values, more than %d", count, maxNodes)
+	}
 	for i := range n.keys {
 		var err error
 		switch v := &n.keys[i].node; n.keys[i].name {

@@ -54,7 +54,21 @@ const (
 	maxDepth = 64      // levels of nesting
 	maxKey   = 1024    // bytes of a YAML key; YAML's own limit for one on its line
 	maxFile  = 1 << 20 // bytes in one manifest
+	maxKeys  = 2000    // in one JSON table or TOML file, each held against the others
+	maxNodes = 4000    // values in one manifest: what they come to is held against each other
 )
+
+// nodes counts what a value consists of.
+func (n *node) nodes() int {
+	all := 1
+	for i := range n.items {
+		all += n.items[i].nodes()
+	}
+	for i := range n.keys {
+		all += n.keys[i].node.nodes()
+	}
+	return all
+}
 
 // checkText refuses files that are not plain UTF-8 text, before any parser
 // sees them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -267,6 +268,38 @@ func FuzzGrant(f *testing.F) {
 		}
 		lower(t, compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{g}}), inputs("true"))
 	})
+}
+
+// What is held against all others of its kind has a bound: a megabyte of it is
+// not read for minutes.
+func TestTooMany(t *testing.T) {
+	list := func(n int, format, between string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(all, between)
+	}
+	for _, c := range []struct {
+		form, text, want string
+	}{
+		{"json", "{" + list(2000, `"a%d": 1`, ",") + "}", ""},
+		{"json", "{" + list(60000, `"a%d": 1`, ",") + "}", "more than 2000 keys"},
+		{"toml", list(2000, "a%d = 1", "\n"), ""},
+		{"toml", list(60000, "a%d = 1", "\n"), "more than 2000 keys"},
+		{"toml", list(60000, "[a%d]", "\n"), "more than 2000 keys"},
+		{"toml", "a = {" + list(60000, "a%d = 1", ",") + "}", "more than 2000 keys"},
+	} {
+		if _, err := policy.ParseAny(c.form, []byte(c.text)); fmt.Sprint(err) != "<nil>" && c.want == "" || c.want != "" && !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s of %d bytes: %v, want %q", c.form, len(c.text), err, c.want)
+		}
+	}
+	for n, want := range map[int]string{1000: "<nil>", 50000: "skill.json:1:1: the manifest holds 50007 values, more than 4000"} {
+		text := `{"permissions": [{"capability": "web.fetch", "effect": "allow", "constraints": {"resource_scope": [` + list(n, `"h%d.example"`, ",") + `]}}]}`
+		if _, err := policy.ParseManifest("skill.json", []byte(text)); fmt.Sprint(err) != want {
+			t.Errorf("%d hosts: %v", n, err)
+		}
+	}
 }
 
 func TestDeepNesting(t *testing.T) {

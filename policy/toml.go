@@ -15,7 +15,7 @@ func parseTOML(file string, data []byte) (node, error) {
 	if err := checkText(file, data); err != nil {
 		return node{}, err
 	}
-	p := tomlParser{text{file: file, data: data, line: 1}}
+	p := tomlParser{text: text{file: file, data: data, line: 1}}
 	root := &tomlTable{pos: Pos{file, 1, 1}, state: headed}
 	if err := p.document(root); err != nil {
 		return node{}, err
@@ -23,7 +23,10 @@ func parseTOML(file string, data []byte) (node, error) {
 	return root.node(), nil
 }
 
-type tomlParser struct{ text }
+type tomlParser struct {
+	text
+	keys int // that were read
+}
 
 // tomlTable is a table while it can still grow.
 type tomlTable struct {
@@ -218,6 +221,9 @@ func (p *tomlParser) pair(t *tomlTable) error {
 // key reads a key of one or more parts and the spaces around it.
 func (p *tomlParser) key() ([]Text, error) {
 	var path []Text
+	if p.keys++; p.keys > maxKeys {
+		return nil, errorAt(p.pos(), "more than %d keys", maxKeys)
+	}
 	for {
 		p.blank(false)
 		at := p.pos()

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -109,15 +111,49 @@ func parseEvent(data []byte) (e event, err error) {
 	if err := policy.UniqueKeys("event", data); err != nil {
 		return e, err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	members, err := onlyKnown(data, e)
+	if err == nil {
+		err = json.Unmarshal(data, &e)
+	}
+	var each []json.RawMessage
+	if err == nil && members["requests"] != nil {
+		err = json.Unmarshal(members["requests"], &each)
+	}
+	for i := range each {
+		if err == nil {
+			_, err = onlyKnown(each[i], eventRequest{})
+		}
+	}
+	for _, r := range e.Requests {
+		if err == nil && slices.Contains(slices.Concat(r.Paths, r.Hosts, r.Names), "") {
+			err = errors.New("an empty path, host or name")
+		}
+	}
+	if err != nil {
 		return e, fmt.Errorf("event: %w", err)
 	}
-	if d.More() {
-		return e, errors.New("event: more than one value")
-	}
 	return e, nil
+}
+
+// onlyKnown gives the members of an object, which must be called as the fields
+// of a struct are, to the letter: encoding/json takes "Paths" for "paths", and
+// the last of both.
+func onlyKnown(data []byte, of any) (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
+	}
+	fields := reflect.TypeOf(of)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		known := false
+		for f := range fields.Fields() {
+			known = known || f.Tag.Get("json") == name
+		}
+		if !known {
+			return nil, fmt.Errorf("unknown key %s", quote(name))
+		}
+	}
+	return members, nil
 }
 
 func decideEvent(c *cli.Context) (decision, error) {

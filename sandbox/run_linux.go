@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,7 +42,31 @@ func Run(spec *Spec) (Result, error) {
 		features.Outer = 0
 		r, err = run(spec, features)
 	}
+	if errors.As(err, &start) && start.Exec {
+		err = notExecutable{fmt.Errorf("cannot execute %q%s: %w", spec.Path, interpreter(spec.Path), start.Err)}
+	}
 	return r, err
+}
+
+// interpreter tells of the program that a script's first line names, which is
+// what the kernel means by a file that is not there. "" if none is named.
+func interpreter(script string) string {
+	f, err := os.Open(script)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256) // as much as the kernel reads
+	n, _ := io.ReadFull(f, head)
+	line, ok := strings.CutPrefix(string(head[:n]), "#!")
+	if !ok {
+		return ""
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	if line = strings.Trim(line, " \t"); line == "" {
+		return ""
+	}
+	return ", a script for \"" + line + "\"" // escaped where it is told
 }
 
 func run(spec *Spec, features linux.Features) (Result, error) {

@@ -301,10 +301,11 @@ func spare(d audit.Denial) bool {
 	return d.Access == "create" && d.Class == "" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
 }
 
-// refusedToRun records that nothing was started, and why.
-func (r *recorder) refusedToRun(err error) {
-	r.log.Append(&audit.End{Run: r.id, Session: r.session, Status: audit.Refused, Code: exitRefused, Reason: err.Error(), Wall: time.Since(r.begin)})
-	r.write(report{Phase: "refused", Code: exitRefused, Error: err.Error()})
+// refusedToRun records that nothing was started, and why; code is what the
+// program exits with.
+func (r *recorder) refusedToRun(err error, code int) {
+	r.log.Append(&audit.End{Run: r.id, Session: r.session, Status: audit.Refused, Code: code, Reason: err.Error(), Wall: time.Since(r.begin)})
+	r.write(report{Phase: "refused", Code: code, Error: err.Error()})
 }
 
 // ended writes the end record and the report, and gives the exit code.
@@ -565,7 +566,7 @@ func (j *job) refused(c *cli.Context, err error) error {
 		}
 		log.Append(no)
 	}
-	r.refusedToRun(err)
+	r.refusedToRun(err, exitRefused)
 	return err
 }
 

@@ -155,12 +155,13 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Signals:     signals,
 	})
 	if err != nil {
-		rec.refusedToRun(err)
 		var start interface{ NotExecutable() bool }
 		if errors.As(err, &start) && start.NotExecutable() {
+			rec.refusedToRun(err, exitNotExecutable)
 			printError(err)
 			return nil, exitError{exitNotExecutable}
 		}
+		rec.refusedToRun(err, exitRefused)
 		return nil, err
 	}
 	go room.Remove() // beside the record of the end

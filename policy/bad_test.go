@@ -81,6 +81,9 @@ func TestGrantFaults(t *testing.T) {
 	for grant, want := range map[string]string{
 		"":                        `--grant "": unknown capability ""`,
 		"filesystem.raed":         `--grant "filesystem.raed": unknown capability "filesystem.raed" (did you mean "filesystem.read"?)`,
+		"net:example.com":         `--grant "net:example.com": unknown capability "net": not one of network.client, network_policy.modify`,
+		"fetch:example.com":       `--grant "fetch:example.com": unknown capability "fetch": not one of web.fetch`,
+		"example.com":             `--grant "example.com": unknown capability "example.com"`,
 		"filesystem.*":            `--grant "filesystem.*": grants are single capabilities, not patterns`,
 		"filesystem.read:":        `--grant "filesystem.read:": nothing after the colon`,
 		"unix:x.sock":             `--grant "unix:x.sock": unix: takes the path of a socket, or @NAME`,

@@ -139,7 +139,7 @@ func (l *layer) bounds(capability string) bool {
 func (e *Entry) mismatch(c *Capability, r *Request) string {
 	cons := &e.Constraints
 	deny := e.Effect == Deny
-	if why := e.lapsed(r.Time); why != "" {
+	if why := e.Lapsed(r.Time); why != "" {
 		return why
 	}
 	outside, inside, named := "", false, len(r.Paths)+len(r.Hosts)+len(r.Names) > 0
@@ -196,8 +196,8 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 // expired says whether an entry is over: it is as if it were not there.
 func (e *Entry) expired(t time.Time) bool { return !e.Expires.IsZero() && !t.Before(e.Expires) }
 
-// lapsed says why an entry does not apply at a time; "" if it does.
-func (e *Entry) lapsed(t time.Time) string {
+// Lapsed says why an entry does not apply at a time; "" if it does.
+func (e *Entry) Lapsed(t time.Time) string {
 	switch {
 	case e.expired(t):
 		return "the entry has expired"

@@ -187,7 +187,8 @@ type Entry struct {
 	// Source says whose entry this is: "session-default", "skill:NAME",
 	// "user-grant", "preset:NAME", "--grant".
 	Source string
-	// Granted and Expires bound the entry in time; zero means unbounded.
+	// Granted is when the entry was given. From Expires on it is as if it were not
+	// there; zero means never.
 	Granted, Expires time.Time
 	Pos              Pos
 }

@@ -198,7 +198,30 @@ func unknownCapability(pos Pos, name string) error {
 	if s := nearest(name, names); s != "" {
 		return errorAt(pos, "unknown capability %q (did you mean %q?)", name, s)
 	}
+	if near := related(name, names); near != nil {
+		return errorAt(pos, "unknown capability %q: not one of %s", name, strings.Join(near, ", "))
+	}
 	return errorAt(pos, "unknown capability %q", name)
+}
+
+// related gives the names whose group begins as name does, "network.client" for
+// "net", or else those of the same action, all that end in ".fetch" for "fetch".
+func related(name string, known []string) []string {
+	group, _, _ := strings.Cut(name, ".")
+	action := name[strings.LastIndexByte(name, '.')+1:]
+	var near, alike []string
+	for _, k := range known {
+		if group != "" && strings.HasPrefix(k, group) {
+			near = append(near, k)
+		}
+		if action != "" && strings.HasSuffix(k, "."+action) {
+			alike = append(alike, k)
+		}
+	}
+	if near == nil {
+		return alike
+	}
+	return near
 }
 
 func decodeEffect(n *node) (Effect, error) {

@@ -61,12 +61,12 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		l.capability(p, &taxonomy[i])
 	}
 	for _, e := range s.grants.of(unixSocket) {
-		if e.lapsed(in.Now) == "" {
+		if e.Lapsed(in.Now) == "" {
 			l.socket(p, &e)
 		}
 	}
 	for _, e := range s.grants.of(listenPort) {
-		if e.lapsed(in.Now) == "" {
+		if e.Lapsed(in.Now) == "" {
 			l.listen(p, &e)
 		}
 	}
@@ -259,7 +259,7 @@ func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment 
 	covered := false // by a refused entry that is about all there is
 	for i := range entries {
 		e := &entries[i]
-		if e.lapsed(l.in.Now) != "" || covered && e.Effect != Deny {
+		if e.Lapsed(l.in.Now) != "" || covered && e.Effect != Deny {
 			continue
 		}
 		r := right{lowering: l, capability: c, entry: e, user: user}

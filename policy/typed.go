@@ -20,7 +20,7 @@ func (s *Set) Typed(argv []string, now time.Time) (why, grant string) {
 		}
 	}
 	for i, es := 0, s.grants.of("shell.execute"); i < len(es); i++ {
-		if es[i].lapsed(now) == "" {
+		if es[i].Lapsed(now) == "" {
 			return "", ""
 		}
 	}
@@ -38,7 +38,7 @@ func (l *layer) typed(argv []string, now time.Time) string {
 	for i, es := 0, l.of("shell.execute"); i < len(es); i++ {
 		e := &es[i]
 		switch {
-		case e.Effect == Deny || e.lapsed(now) != "":
+		case e.Effect == Deny || e.Lapsed(now) != "":
 		case len(e.Constraints.AllowedCommands) == 0:
 			return ""
 		default:

@@ -153,6 +153,12 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		return nil, err
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
+	now := time.Now()
+	for _, e := range append(set.Entries(), set.Grants()...) {
+		if why := e.Lapsed(now); why != "" {
+			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: e.Capability + " does not count now: " + why})
+		}
+	}
 	j.ownOutput = j.ownOutput || set.Limits.Output != j.preset.Limits.Output
 	j.argv, err = j.skillScript(command)
 	return j, err
@@ -225,6 +231,9 @@ func (j *job) firm() bool {
 // readManifest reads the file of --manifest. That flag is the user's word, so
 // the file may lie anywhere.
 func readManifest(file string) (*policy.Document, error) {
+	if strings.EqualFold(filepath.Ext(file), ".md") {
+		return nil, usage(fmt.Errorf("--manifest %s: a header is read of a skill: name its directory with --skill", quote(file)))
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)

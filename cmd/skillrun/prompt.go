@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"skillrun/policy"
 )
@@ -76,7 +77,8 @@ func (j *job) consent() error {
 
 // pending are the questions that nobody has answered for this version.
 func (j *job) pending() []policy.Question {
-	qs := j.set.Pending()
+	now := time.Now()
+	qs := slices.DeleteFunc(j.set.Pending(), func(q policy.Question) bool { return q.Entry.Lapsed(now) != "" })
 	if m := j.memory; m.holds() {
 		qs = slices.DeleteFunc(qs, func(q policy.Question) bool { return slices.Contains(m.record.Declined, q.Key) })
 	}

@@ -38,6 +38,9 @@ func auditCommand() *cli.Command {
 func auditDir() (string, error) { return stateDir(thisHost()) }
 
 func auditShow(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return usage(errors.New("audit show: name one run"))
+	}
 	dir, err := auditDir()
 	if err != nil {
 		return err

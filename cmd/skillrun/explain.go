@@ -25,7 +25,7 @@ func explainCommand(in *invocation) *cli.Command {
 		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
 		Flags: append(append(policyFlags(), platformFlags()...),
 			&cli.StringFlag{Name: "path", Usage: "ask about a `PATH`"},
-			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: letters of `rwxcd` (read, write, execute, create, delete)"},
+			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: `LETTERS` of rwxcd (read, write, execute, create, delete)"},
 			&cli.StringFlag{Name: "host", Usage: "ask about a `HOST:PORT`"},
 			&cli.StringFlag{Name: "env", Usage: "ask about a variable's `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
@@ -58,16 +58,22 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 		return err
 	}
 	p = sandbox.Guarded(p)
+	confirmed := p // if all that is asked were granted
+	if pending := j.pending(); len(pending) > 0 {
+		if confirmed, err = j.set.Accept(keysOf(pending)...).Profile(j.host, j.inputs()); err != nil {
+			return err
+		}
+	}
 	asked := false
 	if path := c.String("path"); path != "" {
 		asked = true
-		if err := explainPath(w, j, p, receipt, path, c.String("access")); err != nil {
+		if err := explainPath(w, j, p, confirmed, receipt, path, c.String("access")); err != nil {
 			return err
 		}
 	}
 	if host := c.String("host"); host != "" {
 		asked = true
-		if err := explainHost(w, p, receipt, host); err != nil {
+		if err := explainHost(w, p, confirmed, receipt, host); err != nil {
 			return err
 		}
 	}
@@ -128,14 +134,15 @@ func clauseOf(r profiles.Receipt, name string) profiles.Clause {
 // ofSkill is why a run may not write what no grant would let it.
 const ofSkill = "a skill's own files never change from inside"
 
-func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, path, letters string) error {
+// unconfirmed is why something is refused that the manifest asks for.
+const unconfirmed = "asked for, and not confirmed; a yes on the terminal or --approve declared would allow it"
+
+func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, path, letters string) error {
 	access, ok := profiles.ParseAccess(letters)
 	if !ok {
 		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
 	}
-	if strings.HasPrefix(path, "~/") {
-		path = filepath.Join(j.host.Home, path[2:])
-	}
+	path = ofHome(path, j.host.Home)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(j.cwd, path)
 	}
@@ -170,7 +177,11 @@ func explainPath(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, p
 		case p.ChangesSkill(resolved, bit):
 			why, clause = ofSkill, profiles.ClauseWrite
 		}
-		answer(w, bit.Word()+" "+resolved, v.Allowed, why, v.Origin(), clauseOf(r, clause))
+		origin := v.Origin()
+		if would := confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
+			why, origin = unconfirmed, would.Origin()
+		}
+		answer(w, bit.Word()+" "+resolved, v.Allowed, why, origin, clauseOf(r, clause))
 		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
 			fmt.Fprintf(w, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
 		}
@@ -189,8 +200,16 @@ func sharedAbove(path string) string {
 	return ""
 }
 
-func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target string) error {
+func explainHost(w io.Writer, p, confirmed *profiles.Profile, r profiles.Receipt, target string) error {
 	at, proto := target, profiles.TCP
+	if strings.Contains(target, "://") {
+		// As a grant takes it.
+		host, ports, fault := policy.ParseHost(target)
+		if fault != "" {
+			return usage(fmt.Errorf("--host %s: %s", quote(target), fault))
+		}
+		at = host + ":" + strconv.Itoa(int(ports[0].First))
+	}
 	if rest, ok := strings.CutSuffix(target, "/udp"); ok {
 		at, proto = rest, profiles.UDP
 	}
@@ -215,7 +234,10 @@ func explainHost(w io.Writer, p *profiles.Profile, r profiles.Receipt, target st
 	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: uint16(port), Protocol: proto}
 	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
 	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
+	would, _ := egress.NewPolicy(&confirmed.Network).Decide(q)
 	switch {
+	case rule == nil && would != nil:
+		why, origin = unconfirmed, would.Origin
 	case p.Network.Mode != profiles.NetHosts:
 	case rule == nil:
 		why = reason.Text()

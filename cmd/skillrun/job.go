@@ -59,9 +59,9 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "manifest", Usage: "manifest `FILE` to use instead of a skill's"},
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR` the run works in (default: top of the git work tree, else the current directory)"},
 		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data, unix:/run/x.sock or listen:8080"},
-		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed: `ask`, declared or none"},
+		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed, as `HOW` says: ask, declared or none"},
 		&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use: standard, paranoid, power-user, ci"},
-		&cli.StringSliceFlag{Name: "mount", Usage: "give a directory a role: `ROLE=DIR:ro|rw`"},
+		&cli.StringSliceFlag{Name: "mount", Usage: "give the run another directory, `ROLE=DIR[:ro|rw]`, to read or to change"},
 		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here (see doctor)"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel holds every clause"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
@@ -80,7 +80,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j := &job{argv: command}
 	// An empty value is a variable that the caller forgot to set, and not the
 	// same as no flag.
-	for _, name := range [...]string{"skill", "manifest", "workspace", "approve", "preset"} {
+	for _, name := range [...]string{"skill", "manifest", "workspace", "approve", "preset", "report", "path", "host", "env"} {
 		if c.IsSet(name) && c.String(name) == "" {
 			return nil, usage(fmt.Errorf("--%s: empty", name))
 		}
@@ -200,7 +200,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	}
 	in.Grants = append(in.Grants, config.grants(j.skill)...)
 	for _, m := range c.StringSlice("mount") {
-		mount, err := parseMount(m)
+		mount, err := parseMount(m, j.host.Home)
 		if err != nil {
 			return usage(err)
 		}
@@ -410,20 +410,28 @@ func (j *job) skillScript(command []string) ([]string, error) {
 	return command, nil
 }
 
-func parseMount(s string) (policy.Mount, error) {
+func parseMount(s, home string) (policy.Mount, error) {
 	role, rest, ok := strings.Cut(s, "=")
 	dir, mode := rest, "ro"
 	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
 		dir, mode = rest[:i], rest[i+1:]
 	}
 	if !ok || role == "" || dir == "" || mode != "ro" && mode != "rw" {
-		return policy.Mount{}, fmt.Errorf("--mount %s: want ROLE=DIR:ro or ROLE=DIR:rw", quote(s))
+		return policy.Mount{}, fmt.Errorf("--mount %s: want ROLE=DIR, ROLE=DIR:ro or ROLE=DIR:rw", quote(s))
 	}
-	abs, err := filepath.Abs(dir)
+	abs, err := filepath.Abs(ofHome(dir, home)) // no shell but bash does it there
 	if err != nil {
 		return policy.Mount{}, err
 	}
 	return policy.Mount{Role: role, Dir: abs, Write: mode == "rw"}, nil
+}
+
+// ofHome gives the path that a leading "~" means.
+func ofHome(path, home string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		return home + path[1:]
+	}
+	return path
 }
 
 // programs gives the files behind the command: its program, and the script

@@ -39,6 +39,9 @@ func realMain(args []string) int {
 	if len(before) == 1 && before[0] == "--version" && !dashes {
 		before[0] = "version"
 	}
+	if len(before) > 0 && before[0] == "help" && !dashes {
+		before = append(before[1:], "--help")
+	}
 	app := newApp(command, dashes)
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")

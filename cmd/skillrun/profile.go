@@ -17,7 +17,7 @@ func profileCommand(in *invocation) *cli.Command {
 		Flags: append(append(policyFlags(), platformFlags()...),
 			&cli.BoolFlag{Name: "plan", Usage: "print what the kernel will be told instead"},
 			&cli.StringFlag{Name: "features", Usage: "compile for the machine whose features are in `FILE` (see doctor --json)"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`text` or json; for darwin also sbpl (the policy's source) and params (KEY=VALUE)"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "the `FORM`: text or json; for darwin also sbpl (the policy's source) and params (KEY=VALUE)"},
 			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
 		),
 		Action: wordless(func(c *cli.Context) error {

@@ -28,7 +28,7 @@ func runCommand(in *invocation) *cli.Command {
 // runFlags are the flags of run and exec that say how, and not what for.
 func runFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own: `auto`, on or off"},
+		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own, as `HOW` says: auto, on or off"},
 		&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
 		&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
 		&cli.BoolFlag{Name: "net-summary", Usage: "tell at the end which hosts were reached, and how much of each"},

@@ -36,7 +36,8 @@ func execCommand(in *invocation) *cli.Command {
 // A sessionRun is what a run in an agent's session has besides a job.
 type sessionRun struct {
 	id, call string
-	place    bool // the next command starts where this one ends
+	run      string // what the decision calls it
+	place    bool   // the next command starts where this one ends
 	calls    *calls
 	skills   []string
 }
@@ -112,7 +113,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
 		strict: d.strict, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv,
-		session: &sessionRun{id: id, call: name, place: passed.Place, calls: store, skills: run.Skills},
+		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
 	if run.Skill != "" {

@@ -128,7 +128,9 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
-	r.tells = j.session != nil && j.session.call != ""
+	if j.session != nil {
+		r.id, r.tells = j.session.run, j.session.call != ""
+	}
 	r.capture(c.Generic("capture"))
 	r.interpreter, r.script = j.programs(path)
 	go r.lookUp()

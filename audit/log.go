@@ -303,6 +303,10 @@ func (l *Log) openFile(first uint64) (int64, error) {
 		}
 	}
 	f, st, err := private.OpenFile(l.dir, fileName(first), unix.O_RDWR|unix.O_APPEND|unix.O_CREAT)
+	if err == nil && st.Size > maxFile {
+		f.Close()
+		err = fmt.Errorf("file %q: %d bytes are too many for a log file", f.Name(), st.Size)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -363,3 +363,18 @@ func BenchmarkAppendSync(b *testing.B) {
 		}
 	}
 }
+
+// A file too large to have been written here is neither read nor written.
+func TestTooLargeFile(t *testing.T) {
+	dir := t.TempDir()
+	appendAll(t, open(t, dir, audit.Options{}), sample())
+	path := filepath.Join(dir, "audit-000000000001.jsonl")
+	was, err := os.Stat(path)
+	check(t, err)
+	check(t, os.Truncate(path, 1<<40))
+	if _, err := open(t, dir, audit.Options{}).Append(sample()); err == nil || !strings.Contains(err.Error(), "1099511627776 bytes are too many for a log file") {
+		t.Errorf("%v", err)
+	}
+	check(t, os.Truncate(path, was.Size()))
+	appendAll(t, open(t, dir, audit.Options{}), sample())
+}

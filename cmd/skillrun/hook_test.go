@@ -15,6 +15,16 @@ type panics struct{}
 
 func (panics) Read([]byte) (int, error) { panic("read") }
 
+// An event that is too large is read all the same: an agent that cannot write
+// it uses the tool.
+func TestHookReadsAll(t *testing.T) {
+	const size = 9 << 20
+	in := strings.NewReader(strings.Repeat(" ", size))
+	if r := main.Serve(in, time.Hour); r.Code != 2 || in.Len() != 0 {
+		t.Errorf("exit code %d, %d bytes left: %s", r.Code, in.Len(), r.Stderr)
+	}
+}
+
 // Whatever becomes of a hook in the middle of its work, the agent is told no.
 func TestHookThatFails(t *testing.T) {
 	never, unwritten := io.Pipe()

@@ -20,7 +20,7 @@ type datagramEnd struct {
 	out  sync.Mutex // held while what the caller sent is passed on
 	mu   sync.Mutex
 	// inbox lists what the caller has not read, or has read without asking
-	// where it came from.
+	// where it came from: the newest inboxMost.
 	inbox []letter
 	bytes int
 }
@@ -32,6 +32,10 @@ type letter struct {
 
 const (
 	datagramMost = 65507 // bytes, without the headers
+	// endBuffer is room for less than inboxMost messages that are not read, of
+	// which each takes more than half a kilobyte. The kernel doubles it.
+	endBuffer = 106496
+	inboxMost = 1024
 	// deliverWait is how long a datagram waits for a caller that does not
 	// read, before it is lost.
 	deliverWait = 2 * time.Second
@@ -55,6 +59,7 @@ func (n *inet) newDatagram(k *inetSocket, domain, typ, proto int) (int, unix.Err
 		return -1, errno(err)
 	}
 	unix.SetNonblock(pair[0], true)
+	unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_SNDBUF, endBuffer)
 	k.end = &datagramEnd{file: os.NewFile(uintptr(pair[0]), "datagrams")}
 	return pair[1], 0
 }
@@ -168,6 +173,9 @@ func (n *inet) deliver(k *inetSocket, from netip.AddrPort, data []byte, wait boo
 		if err == nil {
 			k.end.inbox = append(k.end.inbox, letter{from, len(data)})
 			k.end.bytes += len(data)
+			if len(k.end.inbox) > inboxMost {
+				k.end.drop()
+			}
 		}
 		return !errors.Is(err, unix.EAGAIN)
 	}
@@ -193,8 +201,7 @@ func (n *inet) receive(k *inetSocket, fd, flags int, buf []byte) (int, netip.Add
 		return 0, from, errno(err)
 	}
 	for len(d.inbox) > 0 && d.bytes > unread { // read without asking
-		d.bytes -= d.inbox[0].size
-		d.inbox = d.inbox[1:]
+		d.drop()
 	}
 	size, _, err := unix.Recvfrom(fd, buf, flags&unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	if err != nil {
@@ -203,11 +210,16 @@ func (n *inet) receive(k *inetSocket, fd, flags int, buf []byte) (int, netip.Add
 	if len(d.inbox) > 0 {
 		from = d.inbox[0].from
 		if flags&unix.MSG_PEEK == 0 {
-			d.bytes -= d.inbox[0].size
-			d.inbox = d.inbox[1:]
+			d.drop()
 		}
 	}
 	return size, from, 0
+}
+
+// drop forgets the oldest letter. d.mu is held.
+func (d *datagramEnd) drop() {
+	d.bytes -= d.inbox[0].size
+	d.inbox = d.inbox[1:]
 }
 
 func unspecified(six bool) netip.Addr {
@@ -523,8 +535,10 @@ func (r *request) receiveDatagram(flags int, hand func(data, from []byte, flags 
 		return
 	}
 	r.b = object{parent: -1, fd: dir, opened: true}
+	crowd := r.s.receiving.Add(1) > performersMost
 	go func() {
-		e := r.wait(try)
+		e := r.wait(try, crowd)
+		r.s.receiving.Add(-1)
 		r.reply(r.val, e, 0)
 	}()
 }
@@ -535,8 +549,9 @@ func nonblocking(fd int) bool {
 }
 
 // wait tries again whenever something came, until the caller's own timeout or
-// a signal for it.
-func (r *request) wait(try func(*request) unix.Errno) unix.Errno {
+// a signal for it. Whoever waits takes a thread of this process, of which Go
+// bears 10,000; in a crowd it looks now and then instead.
+func (r *request) wait(try func(*request) unix.Errno, crowd bool) unix.Errno {
 	var until time.Time
 	if tv, err := unix.GetsockoptTimeval(r.a.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO); err == nil && tv.Nano() > 0 {
 		until = time.Now().Add(time.Duration(tv.Nano()))
@@ -550,8 +565,12 @@ func (r *request) wait(try func(*request) unix.Errno) unix.Errno {
 		if left <= 0 {
 			return unix.EAGAIN
 		}
-		fds := []unix.PollFd{{Fd: int32(r.a.fd), Events: unix.POLLIN}}
-		if n, _ := unix.Poll(fds, int(left.Milliseconds())+1); n > 0 {
+		fds, timeout := []unix.PollFd{{Fd: int32(r.a.fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1
+		if crowd {
+			time.Sleep(left)
+			timeout = 0
+		}
+		if n, _ := unix.Poll(fds, timeout); n > 0 {
 			if e := try(r); e != unix.EAGAIN {
 				return e
 			}

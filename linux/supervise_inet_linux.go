@@ -91,21 +91,21 @@ const (
 )
 
 const (
-	// heldMost bounds the copies; the oldest goes first, and can then no
+	// copiedMost bounds the copies; the oldest goes first, and can then no
 	// longer be connected or addressed.
-	heldMost = 1024
+	copiedMost = 1024
 	// toldMost bounds what is known of sockets without a copy: of older ones
 	// the caller is told what the kernel knows.
 	toldMost = 1 << 14
 )
 
 func newInet(s *Supervisor, e *Egress, network *profiles.Network) (*inet, error) {
-	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: heldMost, nobody: -1,
+	n := &inet{s: s, egress: e, listen: network.Listen, sockets: map[uint64]*inetSocket{}, most: copiedMost, nobody: -1,
 		serving: map[uint16][]*inetSocket{}, ports: map[uint16][]*inetSocket{}}
 	n.roams = slices.ContainsFunc(n.listen, func(l profiles.ListenRule) bool { return l.Any })
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
-		n.most = int(max(16, min(heldMost, files.Cur/8)))
+		n.most = int(max(16, min(copiedMost, files.Cur/8)))
 	}
 	var random [6]byte
 	if _, err := unix.Getrandom(random[:], 0); err != nil {

@@ -6,11 +6,17 @@ import (
 	"math/rand"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
 	"skillrun/profiles"
@@ -434,4 +440,74 @@ func TestSupervisedListen(t *testing.T) {
 			t.Errorf("exit %d:\n%s\nwant:\n%s", r.code, r.out, want)
 		}
 	})
+}
+
+// crowdScript reads datagrams without asking where they come from, and has more
+// threads wait for one than the supervisor has.
+const crowdScript = `
+import os, socket, threading
+D, I4 = socket.SOCK_DGRAM, socket.AF_INET
+a, b, c = (socket.socket(I4, D) for _ in "abc")
+for s in b, c: s.bind(("127.0.0.1", 0))
+a.connect(b.getsockname()); b.setblocking(False)
+for _ in range(2000):
+    for _ in range(100): a.send(b"x")
+    try:
+        while True: os.read(b.fileno(), 10)
+    except BlockingIOError: pass
+b.setblocking(True)
+got = b""
+while got != b"y":
+    a.send(b"y")
+    got, who = b.recvfrom(10)
+    assert who == a.getsockname(), who
+threading.stack_size(1 << 18)
+all = [threading.Thread(target=c.recvfrom, args=(10,)) for _ in range(800)]
+for t in all: t.start()
+open("waiting", "w").close(); open("go").read()
+for t in all:
+    a.sendto(b"x", c.getsockname())
+    t.join(0.001)
+while any(t.is_alive() for t in all): a.sendto(b"x", c.getsockname())
+print("ok")
+`
+
+// What the supervisor keeps for datagrams does not grow with their number, nor
+// its threads with those of the run.
+func TestSupervisedInternetCrowd(t *testing.T) {
+	c := newCell(t)
+	newOutsideNet(t, c)
+	must(t, unix.Mkfifo(filepath.Join(c.ws, "go"), 0o600))
+	threads := func() int { all, _ := os.ReadDir("/proc/self/task"); return len(all) }
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, few := heap(), threads()
+	c.before = func(*linux.Supervisor, *exec.Cmd) {
+		until(t, "all wait", func() bool { _, err := os.Stat(filepath.Join(c.ws, "waiting")); return err == nil })
+		if is := heap(); is > before+6<<20 {
+			t.Errorf("%d bytes are kept", is-before)
+		}
+		if is := threads(); is > few+700 {
+			t.Errorf("%d threads, %d before", is, few)
+		}
+		must(t, os.WriteFile(filepath.Join(c.ws, "go"), nil, 0))
+	}
+	if r := c.run("python3", "-c", crowdScript); r.code != 0 || r.out != "ok\n" {
+		t.Errorf("exit %d\n%s", r.code, r.out)
+	}
+}
+
+// Data of callers that wait for their turn is bounded, since no limit of the run
+// counts it.
+func TestHold(t *testing.T) {
+	if held, left := linux.Hold(100, make([]byte, 1<<20)); held != 64 || left != 0 {
+		t.Errorf("%d of 100 MiB are held, and %d bytes in the end", held, left)
+	}
+	if held, left := linux.Hold(100, make([]byte, 1<<10)); held != 100 || left != 0 {
+		t.Errorf("%d of 100 KiB are held, and %d bytes in the end", held, left)
+	}
 }

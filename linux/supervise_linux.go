@@ -133,6 +133,8 @@ type Supervisor struct {
 	ownCwd    bool            // the resolving thread has a working directory of its own
 	perform   *performers
 	slow      atomic.Int32 // threads of all performers, but the quick ones
+	receiving atomic.Int32 // calls that wait for a datagram
+	held      atomic.Int64 // bytes of requests that are not answered
 	nested    nested
 	kept      kept
 	copies    sockets
@@ -177,6 +179,7 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 		err = s.findDenied()
 	}
 	s.copies.probe(c.KeepSockets)
+	s.kept.limit()
 	if c.Egress != nil && err == nil {
 		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)
 	}
@@ -424,7 +427,8 @@ type request struct {
 	flags int
 	mode  uint32
 	text  string // link target, attribute name
-	value []byte // attribute value
+	value []byte // attribute value, data to be sent
+	held  int64  // what it takes of Supervisor.held
 	times [2]unix.Timespec
 	how   int   // flags to open with
 	fd    int   // to be injected
@@ -451,6 +455,8 @@ func (r *request) removes(list ...going) {
 
 // settle says that what the call has done is noted.
 func (r *request) settle() {
+	r.s.held.Add(-r.held)
+	r.held = 0
 	for _, g := range r.going {
 		if g == (going{}) {
 			continue
@@ -460,6 +466,21 @@ func (r *request) settle() {
 		}
 	}
 	r.going = [2]going{}
+}
+
+// heldMost bounds what is kept of callers' data, which no limit of the run counts:
+// each of its threads may have a call that waits for its turn.
+const heldMost = 64 << 20
+
+// hold makes r.value, of the caller's data.
+func (r *request) hold(at, size uint64, full unix.Errno) unix.Errno {
+	if r.s.held.Add(int64(size)) > heldMost {
+		r.s.held.Add(-int64(size))
+		return full
+	}
+	r.held = int64(size)
+	r.value = make([]byte, size, size+1)
+	return r.read(at, r.value)
 }
 
 func (r *request) arg(i int8) uint64 {

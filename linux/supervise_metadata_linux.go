@@ -207,8 +207,7 @@ func serveSetxattr(r *request) {
 		r.fail(unix.E2BIG)
 		return
 	}
-	r.value = make([]byte, size)
-	if e := r.read(r.args[r.call.mode+1], r.value); e != 0 {
+	if e := r.hold(r.args[r.call.mode+1], size, unix.ENOMEM); e != 0 {
 		r.fail(e)
 		return
 	}

@@ -817,12 +817,22 @@ func (r *request) tooLong(o *object, size int64) bool {
 // file system; a launcher that wants them back copies them from here.
 type kept struct {
 	mu    sync.Mutex
+	most  int // descriptors, at most keptMost
 	files []Replaced
 	last  map[entry]fileID // what the run saved at an old name: not worth keeping
 }
 
-// keptMost bounds the descriptors held; beyond it the oldest are let go.
+// keptMost bounds the descriptors held, and so does the table that they are in;
+// beyond it the oldest are let go.
 const keptMost = 1024
+
+func (k *kept) limit() {
+	k.most = keptMost
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		k.most = int(max(1, min(keptMost, files.Cur/8)))
+	}
+}
 
 // Replaced is a file that was there at the start and that the run replaced by
 // renaming another over it.
@@ -842,7 +852,7 @@ func (k *kept) keep(o *object) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.files) >= keptMost {
+	if len(k.files) >= k.most {
 		unix.Close(k.files[0].File)
 		k.files = k.files[1:]
 	}

@@ -627,8 +627,7 @@ func serveSendto(r *request) {
 		e = unix.ENOBUFS
 	}
 	if e == 0 {
-		r.value = make([]byte, r.args[2], r.args[2]+1)
-		e = r.read(r.args[1], r.value)
+		e = r.hold(r.args[1], r.args[2], unix.ENOBUFS)
 	}
 	if e != 0 {
 		r.fail(e)

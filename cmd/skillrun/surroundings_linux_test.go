@@ -229,6 +229,27 @@ func TestMissingPlaces(t *testing.T) {
 	})
 }
 
+// What the supervisor keeps of a run does not use up a small table of
+// descriptors: the run's own work goes on.
+func TestFewDescriptors(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	for i := range 300 {
+		if err := os.WriteFile(fmt.Sprintf("%s/f%d", dir, i), []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := `for f in f*; do echo new >t && mv t $f || exit 1; done; cat f* | sort | uniq -c`
+	for way, flags := range ways() {
+		argv := append([]string{"-c", `ulimit -n 256 && exec "$@"`, "sh", program(t), "--grant", "filesystem.write:."}, flags...)
+		cmd := exec.Command("/bin/sh", append(argv, "--", "/bin/sh", "-c", script)...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "300 new" {
+			t.Errorf("%s: %v: %.300s", way, err, out)
+		}
+	}
+}
+
 // around is Python that puts something around a program: as many Landlock
 // domains as are asked for, or a filter that answers as a kernel without.
 const around = `

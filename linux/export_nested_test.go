@@ -24,6 +24,6 @@ func (n *Narrowing) Allows(outer *profiles.Profile, path string, access profiles
 	for _, dir := range n.Own {
 		own = append(own, string(dir))
 	}
-	ds := deciders{newDecider(outer, nil, 0o22), newDecider(n.Profile, own, n.Umask)}
+	ds := deciders{newDecider(outer, nil, nil, 0o22), newDecider(n.Profile, own, nil, n.Umask)}
 	return ds.rule(place{path: path}, access).ok()
 }

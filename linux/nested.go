@@ -117,7 +117,7 @@ func narrow(plan *Plan, profile *profiles.Profile, own []string, instead []Subst
 	for _, s := range instead {
 		n.Redirects = append(n.Redirects, [2][]byte{[]byte(s.From), []byte(s.To)})
 	}
-	for _, path := range plan.Denied {
+	for _, path := range plan.Hidden() {
 		n.Denied = append(n.Denied, []byte(path))
 	}
 	for _, r := range first.Rules {

@@ -100,6 +100,19 @@ func (p *Plan) Masks() bool {
 	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountMaskFile })
 }
 
+// Hidden lists the denied names that exist and were taken out of what is granted,
+// by cutting it or by masks, sorted.
+func (p *Plan) Hidden() []string {
+	hidden := slices.Clone(p.Carved)
+	for i := range p.Mounts {
+		if m := &p.Mounts[i]; m.Kind == MountMaskFile || m.Kind == MountMaskDir {
+			hidden = append(hidden, m.Target)
+		}
+	}
+	slices.Sort(hidden)
+	return slices.Compact(hidden)
+}
+
 // Ruleset is one Landlock layer. The bit values are the kernel's.
 type Ruleset struct {
 	HandledFS  uint64     `json:"handled_fs"`

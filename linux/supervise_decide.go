@@ -39,12 +39,13 @@ type decider struct {
 	asking  sync.Mutex       // guards sieve
 	sieve   *profiles.Sieve
 	own     []string // directories that are the run's alone
+	hidden  []string // denied names that were there at the start; see [Plan.Hidden]
 	ledger  *ledger
 	umask   uint32 // the launcher's; modes that it would strip are unsafe
 }
 
-func newDecider(p *profiles.Profile, own []string, umask uint32) *decider {
-	d := &decider{profile: p, grants: *p, own: own, ledger: newLedger(), umask: umask}
+func newDecider(p *profiles.Profile, own, hidden []string, umask uint32) *decider {
+	d := &decider{profile: p, grants: *p, own: own, hidden: hidden, ledger: newLedger(), umask: umask}
 	d.grants.Denials = nil
 	d.sieve = profiles.NewSieve(p.Denials)
 	return d
@@ -255,6 +256,12 @@ func (d *decider) rename(from place, fromKind kind, to place, toKind kind, excha
 // place to another.
 func (d *decider) arrive(from place, k kind, to place) ruling {
 	if k == directory {
+		// What is denied beneath it would be gone from where it was.
+		for i, _ := slices.BinarySearch(d.hidden, from.path+"/"); i < len(d.hidden) && isBeneath(from.path, d.hidden[i]); i++ {
+			if den := d.denial(place{path: d.hidden[i]}, profiles.Delete); den != nil {
+				return ruling{errno: errAccess, path: d.hidden[i], access: profiles.Delete, verdict: profiles.Verdict{Denial: den}}
+			}
+		}
 		for i := range d.profile.Denials {
 			den := &d.profile.Denials[i]
 			// One that leaves the tree in which a denial finds names brings along

@@ -42,6 +42,9 @@ type Supervision struct {
 	// Denied are files whose contents a denial guards and that were there at
 	// the start: no other name for one of them opens it.
 	Denied []string
+	// Hidden are the denied names that were there at the start, sorted: no
+	// directory that holds one is moved.
+	Hidden []string
 	// Capabilities that the command keeps; the Supervisor's threads keep no
 	// more than these.
 	Capabilities uint64
@@ -156,7 +159,7 @@ type Supervisor struct {
 // could not open for the command although the command could. Its performing
 // threads act on these, restricted as the command is by the first layer.
 func NewSupervisor(c Supervision) (*Supervisor, error) {
-	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Umask)}
+	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Hidden, c.Umask)}
 	started := make(chan error, 1)
 	go s.serve(started)
 	s.deciders = deciders{s.decider}

@@ -51,6 +51,30 @@ func TestSupervisedMoved(t *testing.T) {
 	})
 }
 
+// Nor does one that was there at the start move at all in what holds it.
+func TestSupervisedMovedHidden(t *testing.T) {
+	c := newCell(t)
+	c.features |= linux.NotifyOpens
+	rights := workspaceRights | profiles.Delete
+	c.profile.Paths[0].Access, c.profile.Paths[1].Access = rights, rights
+	c.profile.Denials = append(c.profile.Denials, profiles.Denial{Path: c.ws, Match: ".env", Access: profiles.AllAccess})
+	c.write("sub/.env", "secret")
+	c.write("sub-other/f", "")
+	c.config = func(s *linux.Supervision) { s.Hidden = []string{c.ws + "/sub-file/.env", c.ws + "/sub/.env"} }
+	const script = movedDirectories + `
+print("other", tries(os.rename, "sub-other", "plain2"))
+libc = __import__("ctypes").CDLL(None, use_errno=True)
+print([libc.renameat2(-100, a, -100, b, 2) for a, b in ((b"sub", b"plain"), (b"plain", b"sub"), (b"plain", b"plain2"))])
+`
+	r := c.run("python3", "-c", script, c.outside)
+	if want := "within EACCES\naway ENOENT\ninto ENOENT\naway EXDEV\nfile ENOENT\nfile away done\nother done\n[-1, -1, 0]\n"; r.out != want {
+		t.Errorf("exit %d:\n%s%s", r.code, r.out, c.explain())
+	}
+	if b, err := os.ReadFile(c.ws + "/sub/.env"); string(b) != "secret" {
+		t.Errorf("the denied file: %v %s", err, b)
+	}
+}
+
 // A directory that was filled where nothing is denied does not bring control
 // files into the workspace; copied, name by name, it does not either.
 func TestSupervisedMovedIn(t *testing.T) {

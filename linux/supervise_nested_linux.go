@@ -358,7 +358,9 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		in.redirects = append(in.redirects, Redirect{string(pair[0]), to})
 	}
 	files := map[fileID]bool{}
+	var hidden []string
 	for _, file := range about.Denied {
+		hidden = append(hidden, string(file))
 		var o object
 		switch e := r.resolve(&o, unix.AT_FDCWD, string(file), keepLink); {
 		case e == unix.ENOENT || e == unix.ENOTDIR || e == unix.EACCES: // as for the run itself
@@ -374,7 +376,7 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		around, in.files = r.inner.rulesets, r.inner.files
 	}
 	in.files = append(slices.Clip(in.files), files)
-	in.deciders = append(slices.Clip(r.deciders), newDecider(about.Profile, own, about.Umask))
+	in.deciders = append(slices.Clip(r.deciders), newDecider(about.Profile, own, slices.Sorted(slices.Values(hidden)), about.Umask))
 	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: about.HandledFS, HandledAccessNet: about.HandledNet}, 0)
 	if err != nil {
 		return errno(err)

@@ -327,6 +327,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		Filter:       plan.Filter,
 		Own:          facts.Own,
 		Denied:       plan.Denied,
+		Hidden:       plan.Hidden(),
 		PassReads:    plan.PassReads,
 		Capabilities: plan.KeepCapabilities,
 		OwnNetwork:   plan.Namespaces&linux.NSNet != 0,

@@ -393,7 +393,7 @@ func (s *Supervisor) serve(started chan<- error) {
 // dispatch serves one notification. Whatever goes wrong ends in an error for
 // the caller, never in "continue".
 func (s *Supervisor) dispatch(n *notification) {
-	r := &request{s: s, id: n.id, tid: int(n.pid), args: n.args, fd: -1, deciders: s.deciders}
+	r := &request{s: s, id: n.id, tid: int(n.pid), args: n.args, fd: -1, deciders: s.deciders, performers: s.perform}
 	r.call = s.table[uintptr(n.nr)]
 	if r.call == nil {
 		r.fail(unix.ENOSYS)
@@ -425,6 +425,9 @@ type request struct {
 	inner    *inner // the run inside this one that the caller belongs to, if any
 	deciders deciders
 	files    []map[fileID]bool // inner's denied ones
+	// performers may act for the caller. They outlast inner, which may be over
+	// while they do.
+	performers *performers
 
 	a, b  object // what the paths lead to
 	flags int
@@ -542,7 +545,7 @@ func (r *request) perform(act func(*request) unix.Errno) {
 		return
 	}
 	r.act = act
-	r.performers().hand(r)
+	r.performers.hand(r)
 }
 
 // finish runs on the performing thread.

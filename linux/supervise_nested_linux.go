@@ -108,17 +108,9 @@ func (r *request) enter() bool {
 		return false
 	}
 	if r.inner != nil {
-		r.deciders, r.files = r.inner.deciders, r.inner.files
+		r.deciders, r.files, r.performers = r.inner.deciders, r.inner.files, r.inner.perform
 	}
 	return true
-}
-
-// performers are those that may act for the caller.
-func (r *request) performers() *performers {
-	if r.inner != nil {
-		return r.inner.perform
-	}
-	return r.s.perform
 }
 
 // collect notes what was performed.

@@ -267,7 +267,7 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 		return
 	}
 	r.act = act
-	p := r.performers()
+	p := r.performers
 	p.collecting.Lock()
 	q := p.free()
 	if q == nil || len(r.a.place.name) > nameMax || len(r.b.place.name) > nameMax {

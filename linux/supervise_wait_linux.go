@@ -122,7 +122,7 @@ func (w *waiting) look(r *request) {
 		if p[0].Revents != 0 {
 			gone, pidfd = true, -1
 		}
-		if err == nil && !gone && r.valid() && !r.performers().over() {
+		if err == nil && !gone && r.valid() && !r.performers.over() {
 			now, ok = readSignals(status)
 		}
 		switch {

@@ -318,3 +318,35 @@ run()'`
 		}
 	})
 }
+
+// TestNestedOver: a run around ends one inside, of which a call still waits. The
+// call is refused, and the supervisor that they share lives on.
+func TestNestedOver(t *testing.T) {
+	const script = `exec /usr/bin/python3 -c 'import ctypes, os, subprocess
+libc = ctypes.CDLL(None, use_errno=True)
+waits = """
+import os, threading
+def writer():
+    try: os.open("fifo", os.O_WRONLY)
+    except PermissionError: print("refused", flush=True)
+t = threading.Thread(target=writer)
+t.start()
+while open(f"/proc/self/task/{t.native_id}/syscall").read().split()[0] not in ("257", "56"): pass
+print("waits", flush=True)
+t.join()
+"""
+os.mkfifo("fifo")
+inner = subprocess.Popen(["./skillrun", "--grant", "filesystem.write:.", "--", "/usr/bin/python3", "-c", waits], stdout=subprocess.PIPE, text=True)
+print(inner.stdout.readline().strip(), libc.fsetxattr(-1, b"skillrun.over", None, ctypes.c_size_t(1), 0), flush=True)
+print(inner.stdout.readline().strip(), flush=True)
+os.mkdir("made")
+print("outer lives", flush=True)'`
+	eachOuter(t, func(o *outerRun, inside bool) {
+		if !inside {
+			return // nobody listens there
+		}
+		if out := o.bash(script); out != "waits 0\nrefused\nouter lives\n" {
+			t.Errorf("%s", out)
+		}
+	})
+}

@@ -301,6 +301,16 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at(secret); code == 0 || strings.Contains(shown, "etry") || strings.Contains(shown, "key\n") {
 		t.Errorf("secret: exit %d: %s", code, shown)
 	}
+	// Nor a socket that gives away more than its name says, which the line tells.
+	connect := func(name string) []string {
+		return []string{"--", "python3", "-c", `import socket; socket.socket(socket.AF_UNIX).connect("\0` + name + `")`}
+	}
+	if code, shown := u.at(connect("/tmp/.X11-unix/X0")); code == 0 || strings.Contains(shown, "etry") || !strings.Contains(shown, "the X11 display shows every window") {
+		t.Errorf("display: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(connect("other"), "1 refused: connect @other. [r]etry", "", "[n]o: ", "n\n"); code == 0 {
+		t.Errorf("socket: exit %d: %s", code, shown)
+	}
 }
 
 // What would lift the denial of a control file is told to nobody: a script can

@@ -286,7 +286,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 		r.spared++
 		return
 	}
-	if e, ok := offerable(r.profile, &d); ok {
+	if e, ok := offerable(r.job.host, r.profile, &d); ok {
 		r.lifting = append(r.lifting, lifting{d, e})
 	}
 	if r.show && r.shown < shownDenials {
@@ -600,6 +600,8 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		return b.String()
 	case den != nil && den.Origin.Reason != "":
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
+	case socketWarning(j.host, &d) != "":
+		b.WriteString(" (" + socketWarning(j.host, &d) + ")")
 	case d.Why != "":
 		b.WriteString(" (" + d.Why + ")")
 	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):

@@ -17,15 +17,25 @@ const offered = 8
 
 // offerable gives the grant that lifts a refusal, if the user may be asked to
 // give it after a failed run: not for what is denied by name, credentials and
-// control files above all, or what no grant lifts. A script can provoke any
-// refusal.
-func offerable(p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
+// control files above all, a socket that gives away more than its name says, or
+// what no grant lifts. A script can provoke any refusal.
+func offerable(h *profiles.Host, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
 	text := d.Grant()
-	if d.Verdict.Denial != nil || text == "" || changesSkill(p, d) {
+	if d.Verdict.Denial != nil || text == "" || changesSkill(p, d) || socketWarning(h, d) != "" {
 		return policy.Entry{}, false
 	}
 	e, err := policy.ParseGrant(text, "prompt")
 	return e, err == nil
+}
+
+// socketWarning says what a refused socket would have given away, "" if nothing
+// is known of it.
+func socketWarning(h *profiles.Host, d *sandbox.Refusal) string {
+	if !d.Socket {
+		return ""
+	}
+	why, _ := profiles.SocketWarning(h, d.Path)
+	return why
 }
 
 // changesSkill says whether the skill itself is what was to be changed.

@@ -18,28 +18,32 @@ def check(directory):
     names = sorted(n for n in os.listdir(directory) if re.fullmatch(r"audit-\d+\.jsonl", n))
     number, prev, torn = 0, "0" * 64, None
     for name in names:
-        lines = read(directory, name).split(b"\n")
-        if lines.pop() != b"":
-            return f"{name}: the last line is cut"
-        for at, line in enumerate(lines, 1):
+        if torn:
+            return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
+        data, start = read(directory, name), 0
+        for at, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", data), 1):
             body, _, tail = line.rpartition(b',"hash":"')
-            if hashlib.sha256(body).hexdigest().encode() + b'"}' != tail:
-                torn = (name, at, line) if torn is None else (*torn[:2], torn[2] + b"\n" + line)
-                continue
-            record = json.loads(line)
-            if (record["seq"], record["prev"]) != (number + 1, prev):
-                return f"{name}:{at}: record {record['seq']} does not follow record {number}"
-            if torn and (record["kind"], record.get("sha256")) != ("log.repair", hashlib.sha256(torn[2]).hexdigest()):
-                return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
-            number, prev, torn = record["seq"], record["hash"], None
-    if torn:
-        return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
-    head = re.fullmatch(rb"(skillrun-audit 1 (\d{20}) \d{20} \d{20} ([0-9a-f]{64})) ([0-9a-f]{16})\n", read(directory, "audit.head"))
-    if not head or hashlib.sha256(head[1]).hexdigest()[:16] != head[4].decode():
+            if hashlib.sha256(body).hexdigest().encode() + b'"}\n' != tail:
+                torn = torn or (name, at, start)
+            else:
+                record = json.loads(line)
+                if (record["seq"], record["prev"]) != (number + 1, prev):
+                    return f"{name}:{at}: record {record['seq']} does not follow record {number}"
+                if torn and (record["kind"], record.get("sha256")) != ("log.repair", hashlib.sha256(data[torn[2]:start - 1]).hexdigest()):
+                    return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
+                number, prev, torn = record["seq"], record["hash"], None
+            start += len(line)
+    head = re.fullmatch(rb"(skillrun-audit 1 (\d{20}) (\d{20}) (\d{20}) ([0-9a-f]{64})) ([0-9a-f]{16})\n", read(directory, "audit.head"))
+    if not head or hashlib.sha256(head[1]).hexdigest()[:16] != head[6].decode():
         return "audit.head: is damaged: whether the end of the log was cut cannot be told"
-    last = int(head[2])
-    if last > number or last == number and head[3].decode() != prev:
+    last, first, size = (int(head[i]) for i in (2, 3, 4))
+    if last > number or last == number and head[5].decode() != prev:
         return f"audit.head: the log ends with record {number}, it should with {last}"
+    # What lies behind the head's end is what a killed writer left, and the next
+    # one will account for.
+    current, begun = (f"audit-{n:012d}.jsonl" for n in (first, number + 1))
+    if torn and not (torn[0] == current and torn[2] >= size or torn[0] > current and (torn[2] > 0 or torn[0] == begun)):
+        return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
     print(f"{number} records, the last is {prev}")
 
 

@@ -153,15 +153,6 @@ func (h *Host) spelling(dir, c string) (string, error) {
 	return found, nil
 }
 
-// Fold gives the form in which two paths compare equal when this host takes
-// them for the same: itself where case counts, lower case where it does not.
-func (h *Host) Fold(path string) string {
-	if h.CaseSensitive {
-		return path
-	}
-	return strings.ToLower(path)
-}
-
 // Exists says whether something is at path, links followed.
 func (h *Host) Exists(path string) bool {
 	_, err := h.Resolve(path)

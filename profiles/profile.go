@@ -133,7 +133,7 @@ type Secret struct {
 // Limits bound what the run may use. Zero means no limit of ours.
 type Limits struct {
 	Memory    int64         `json:"memory,omitempty"`     // bytes of resident memory of the whole tree
-	CPU       time.Duration `json:"cpu,omitempty"`        // processor time, per process where no cgroup holds the tree
+	CPU       time.Duration `json:"cpu,omitempty"`        // processor time of the whole tree
 	Wall      time.Duration `json:"wall,omitempty"`       // time from start to end
 	Processes int64         `json:"processes,omitempty"`  // processes and threads alive at once
 	OpenFiles int64         `json:"open_files,omitempty"` // descriptors per process

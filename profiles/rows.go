@@ -19,8 +19,8 @@ type (
 		Except        []string
 	}
 	controlRow struct {
-		Match, Group, Reason string
-		UnlessMade           bool
+		Match, Reason string
+		UnlessMade    bool
 	}
 	ordinaryRow struct {
 		Name, Reason string

@@ -18,23 +18,15 @@ func WorkspaceSecrets(root string) []Denial {
 // and configuration, settings of agents and editors, CI workflows, policy.
 // Below directories of other people's packages (node_modules) names count for
 // nothing to those programs and are left alone; repositories are not.
-func ControlFiles(root string) []Denial { return control(root, "") }
-
-// TaskRunners gives like denials for the files that task runners obey
-// (Makefile, package.json), which people edit as ordinary source: for those who
-// ask.
-func TaskRunners(root string) []Denial { return control(root, "runners") }
-
-func control(root, group string) []Denial {
+// What task runners obey (Makefile, package.json) people edit as ordinary source:
+// it is not among them.
+func ControlFiles(root string) []Denial {
 	ordinary := make([]string, len(ordinaryRows))
 	for i, row := range ordinaryRows {
 		ordinary[i] = row.Name
 	}
 	var denials []Denial
 	for _, row := range controlRows {
-		if row.Group != group {
-			continue
-		}
 		d := Denial{
 			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
 			Origin: Origin{Source: "built-in:control-files", Reason: row.Reason},

@@ -90,19 +90,6 @@ var controlRows = []controlRow{
 	{Match: "skillrun.toml", Reason: "a permission manifest"},
 	{Match: "skillguard-manifest.json", Reason: "a permission manifest"},
 	{Match: ".skillguard.json", Reason: "a permission manifest"},
-	{Group: "runners", Match: "Makefile", Reason: "make runs it"},
-	{Group: "runners", Match: "GNUmakefile", Reason: "make runs it"},
-	{Group: "runners", Match: "makefile", Reason: "make runs it"},
-	{Group: "runners", Match: "justfile", Reason: "just runs it"},
-	{Group: "runners", Match: "Taskfile.yml", Reason: "task runs it"},
-	{Group: "runners", Match: "Rakefile", Reason: "rake runs it"},
-	{Group: "runners", Match: "package.json", Reason: "npm runs its scripts"},
-	{Group: "runners", Match: "noxfile.py", Reason: "nox runs it"},
-	{Group: "runners", Match: "tox.ini", Reason: "tox runs it"},
-	{Group: "runners", Match: "conftest.py", Reason: "pytest runs it"},
-	{Group: "runners", Match: "setup.py", Reason: "pip runs it"},
-	{Group: "runners", Match: "build.rs", Reason: "cargo runs it"},
-	{Group: "runners", Match: "Jenkinsfile", Reason: "Jenkins runs it"},
 }
 
 var ordinaryRows = []ordinaryRow{

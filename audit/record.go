@@ -4,7 +4,7 @@
 //
 // The chain shows damage: an altered, removed, moved or repeated line, a cut
 // end. It is not a signature. Who can write the whole directory can write a
-// new chain, so keep a hash (of [Head], or of a report) elsewhere where that
+// new chain, so keep the hash of a [Report] elsewhere where that
 // matters; nothing inside a run can write here.
 package audit
 

@@ -36,7 +36,8 @@ func (sh *shell) call(c *syntax.CallExpr) {
 	}
 }
 
-// systemDirs hold programs that the table knows by their last component.
+// systemDir says whether the programs of a directory are those that the table
+// knows by their last component.
 func systemDir(dir string) bool {
 	switch dir {
 	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/opt/local/bin", "/snap/bin":

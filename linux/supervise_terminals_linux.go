@@ -66,12 +66,29 @@ func (t *terminals) note(r *request, master int) {
 // made says whether the caller's run opened the master of the slave that st
 // describes.
 func (t *terminals) made(r *request, st *unix.Stat_t) bool {
+	return t.has(st, func(of slave) bool { return r.inner == nil || r.inner == of.inner })
+}
+
+// known says whether the run or one inside it did.
+func (t *terminals) known(st *unix.Stat_t) bool {
+	return t.has(st, func(slave) bool { return true })
+}
+
+func (t *terminals) has(st *unix.Stat_t, which func(slave) bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.slave, func(of slave) bool {
 		var is unix.Stat_t
-		return (r.inner == nil || r.inner == of.inner) && unix.Fstat(of.fd, &is) == nil && is.Nlink > 0 && is.Dev == st.Dev && is.Ino == st.Ino && is.Rdev == st.Rdev
+		return which(of) && unix.Fstat(of.fd, &is) == nil && is.Nlink > 0 && is.Dev == st.Dev && is.Ino == st.Ino && is.Rdev == st.Rdev
 	})
+}
+
+// controls says whether a terminal is the one that controls this process, and so
+// the run's. A number alone does not tell: where /dev/pts is of a later instance
+// than that terminal, as in "bwrap --dev", it is there somebody else's.
+func controls(fd int) bool {
+	_, err := unix.IoctlGetInt(fd, unix.TIOCGSID)
+	return err == nil
 }
 
 func (t *terminals) close() {
@@ -101,6 +118,7 @@ func (o *object) slaveNumber() (uint64, bool) {
 func (r *request) serveTerminal(how int) bool {
 	o := &r.a
 	number, slave := o.slaveNumber()
+	tty, made := false, false
 	switch {
 	case o.kind == special && o.st.Rdev == unix.Mkdev(5, 0):
 		number, e := r.controlling()
@@ -115,10 +133,12 @@ func (r *request) serveTerminal(how int) bool {
 			r.fail(e)
 			return true
 		}
+		tty = true
 	case !slave || o.fd < 0:
 		return false
 	default:
-		if own, e := r.controlling(); (e != 0 || own != number) && !r.s.terminals.made(r, &o.st) {
+		made = r.s.terminals.made(r, &o.st)
+		if own, e := r.controlling(); (e != 0 || own != number) && !made {
 			return false
 		}
 	}
@@ -126,6 +146,13 @@ func (r *request) serveTerminal(how int) bool {
 	if err != nil {
 		r.fail(errno(err))
 		return true
+	}
+	if !made && !r.s.terminals.known(&o.st) && !controls(fd) {
+		unix.Close(fd)
+		if tty {
+			r.fail(unix.ENXIO)
+		}
+		return tty
 	}
 	unix.Close(o.fd)
 	o.fd = fd

@@ -440,3 +440,65 @@ func TestIgnoredSignals(t *testing.T) {
 		}
 	}
 }
+
+// otherTerminals is Python that has a terminal of one instance of devpts and sees
+// another one, in which its number is that of somebody else's.
+const otherTerminals = `
+import ctypes, fcntl, os, pty, struct, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+pid, screen = pty.fork()
+if pid == 0:
+    number = int(os.ttyname(0).rpartition("/")[2])
+    assert libc.mount(b"none", b"/", None, 0x44000, None) == 0
+    assert libc.mount(b"devpts", b"/dev/pts", b"devpts", 0, b"newinstance,ptmxmode=0666,mode=0620") == 0, ctypes.get_errno()
+    held = []
+    while not os.path.exists(f"/dev/pts/{number}"):
+        held.append(os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY))
+        fcntl.ioctl(held[-1], 0x40045431, struct.pack("i", 0))
+    os.write(held[-1], b"secret\n")
+    probe = f"""
+import os
+for name in "/dev/pts/{number}", "/dev/tty":
+    try:
+        fd = os.open(name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        os.write(fd, b"typed")
+        print(name, os.read(fd, 100), flush=True)
+    except OSError as e: print(name, e, flush=True)
+"""
+    subprocess.run(sys.argv[1:] + ["/usr/bin/python3", "-c", probe], stdin=subprocess.DEVNULL)
+    os.set_blocking(held[-1], False)
+    print("screen:", os.read(held[-1], 1000), flush=True)
+    os._exit(0)
+while True:
+    try: text = os.read(screen, 1000)
+    except OSError: break
+    if not text: break
+    sys.stdout.buffer.write(text)
+os.waitpid(pid, 0)
+`
+
+// A terminal is the run's for what it is, and not for its number.
+func TestTerminalOfAnother(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	if exec.Command("unshare", "-Urm", "mount", "-t", "devpts", "-o", "newinstance", "devpts", "/dev/pts").Run() != nil {
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "no mounts of our own here")
+	}
+	run := func(argv ...string) string {
+		dir, env := home(t)
+		cmd := exec.Command("unshare", append([]string{"-Urm", "python3", "-c", otherTerminals}, argv...)...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "screen:") {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if out := run(); !strings.Contains(out, "typed") || strings.Count(out, "secret") < 2 {
+		t.Errorf("bare: %s", out)
+	}
+	for _, namespaces := range []string{"on", "off"} {
+		if out := run(program(t), "--namespaces", namespaces, "--"); strings.Contains(out, "typed") || strings.Count(out, "secret") > 1 {
+			t.Errorf("namespaces %s: %s", namespaces, out)
+		}
+	}
+}

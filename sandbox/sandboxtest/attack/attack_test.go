@@ -239,6 +239,13 @@ func TestJobs(t *testing.T) {
 		}
 	})
 	seen.save(t)
+	// One that does nothing here has not been told right, and shows nothing.
+	for _, c := range confiners {
+		works := func(r attack.Result) bool { return r.Confiner == c.Name && r.Verdict == attack.Works }
+		if *only == "" && !slices.ContainsFunc(seen.list, works) {
+			t.Errorf("%s did none of the jobs", c.Name)
+		}
+	}
 }
 
 // The table of all that was written with -results.

@@ -42,7 +42,9 @@ func Skillrun(path string, flags ...string) Confiner {
 }
 
 // Peers are other tools, told to do the same as well as they can be told: the
-// workspace to write, the system to read, the home hidden, no network.
+// workspace to write, the system to read, the home hidden, no network. The scenes
+// are not in the home that the system knows for the user, which is the only one
+// that firejail shows without --allusers.
 func Peers() []Confiner {
 	return []Confiner{
 		{Name: "bwrap", Path: "bwrap", Args: func(home, workspace, skill string, _ []string) []string {
@@ -50,7 +52,7 @@ func Peers() []Confiner {
 				"--tmpfs", filepath.Dir(home), "--bind", workspace, workspace, "--ro-bind", skill, skill, "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--chdir", workspace, "--"}
 		}},
 		{Name: "firejail", Path: "firejail", Args: func(home, workspace, skill string, _ []string) []string {
-			return []string{"--quiet", "--noprofile", "--net=none", "--private-dev", "--private-tmp", "--caps.drop=all", "--nonewprivs", "--seccomp", "--nogroups", "--ipc-namespace",
+			return []string{"--quiet", "--noprofile", "--allusers", "--net=none", "--private-dev", "--private-tmp", "--caps.drop=all", "--nonewprivs", "--seccomp", "--nogroups", "--ipc-namespace",
 				"--blacklist=" + home + "/.ssh", "--blacklist=" + home + "/.aws", "--blacklist=" + home + "/.config", "--blacklist=" + home + "/Documents", "--blacklist=" + filepath.Dir(home) + "/state",
 				"--read-only=" + home, "--read-write=" + workspace, "--read-only=" + skill, "--"}
 		}},

@@ -455,6 +455,7 @@ for _ in range(2000):
     try:
         while True: os.read(b.fileno(), 10)
     except BlockingIOError: pass
+open("read", "w").close(); open("go").read()
 b.setblocking(True)
 got = b""
 while got != b"y":
@@ -487,10 +488,15 @@ func TestSupervisedInternetCrowd(t *testing.T) {
 	}
 	before, few := heap(), threads()
 	c.before = func(*linux.Supervisor, *exec.Cmd) {
-		until(t, "all wait", func() bool { _, err := os.Stat(filepath.Join(c.ws, "waiting")); return err == nil })
+		begun := func(what string) {
+			until(t, what, func() bool { _, err := os.Stat(filepath.Join(c.ws, what)); return err == nil })
+		}
+		begun("read")
 		if is := heap(); is > before+6<<20 {
 			t.Errorf("%d bytes are kept", is-before)
 		}
+		must(t, os.WriteFile(filepath.Join(c.ws, "go"), nil, 0))
+		begun("waiting")
 		if is := threads(); is > few+700 {
 			t.Errorf("%d threads, %d before", is, few)
 		}

@@ -694,6 +694,20 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 			}
 		}
 	}
+	// An event that has no end is no reason to wait until the agent gives up.
+	in, keep, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.Close()
+	for _, shell := range []string{"sh", "bash"} {
+		cmd := exec.Command(shell, "-c", strings.Replace(registered, path, "/nonexistent/skillrun", 1))
+		cmd.Stdin, cmd.Env, cmd.Dir = in, a.env, a.work
+		if cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
+			t.Errorf("%s, an event without an end: exit code %d", shell, cmd.ProcessState.ExitCode())
+		}
+	}
+	in.Close()
 	for what, event := range map[string]string{
 		"empty": "", "cut": event[:40], "unknown": strings.Replace(event, "PreToolUse", "Other", 1), "10 MB": strings.Replace(event, "ls", strings.Repeat("a", 10<<20), 1),
 	} {

@@ -64,8 +64,9 @@ var (
 )
 
 // otherwise is what becomes of an event when the program does not: it is read
-// to its end, as agents want, and blocked.
-const otherwise = " || { cat >/dev/null; exit 2; }"
+// to its end, as agents want, and blocked. An agent that leaves it without an end
+// is not waited for: in its own time for hooks it would go on.
+const otherwise = " || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"
 
 // Command is what the agent is told to run: a program that is missing or killed
 // blocks, where exit codes other than 2 would let the tool run, and so would an

@@ -174,8 +174,8 @@ func TestBrokenSettingsStay(t *testing.T) {
 func TestCommandIsOneWord(t *testing.T) {
 	a := hook.Find("codex")
 	for path, want := range map[string]string{
-		"/usr/local/bin/skillrun": "/usr/local/bin/skillrun hook codex || { cat >/dev/null; exit 2; }",
-		"/it's/$(id)/skillrun":    `'/it'\''s/$(id)/skillrun' hook codex || { cat >/dev/null; exit 2; }`,
+		"/usr/local/bin/skillrun": "/usr/local/bin/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
+		"/it's/$(id)/skillrun":    `'/it'\''s/$(id)/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }`,
 	} {
 		if got := a.Command(path); got != want {
 			t.Errorf("%s: %s", path, got)
@@ -194,9 +194,9 @@ func TestProgramOfCommand(t *testing.T) {
 		}
 	})
 	for _, command := range []string{
-		"", " hook codex || { cat >/dev/null; exit 2; }", "skillrun hook codex || { cat >/dev/null; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook codex || exit 2", "/x/skillrun hook gemini || { cat >/dev/null; exit 2; }",
-		"/x/skillrun  hook codex || { cat >/dev/null; exit 2; }", "/tmp/evil; /x/skillrun hook codex || { cat >/dev/null; exit 2; }", "/tmp/evil\n/x/skillrun hook codex || { cat >/dev/null; exit 2; }",
-		"'/x/skillrun' hook codex || { cat >/dev/null; exit 2; }", "'/x y/skillrun hook codex || { cat >/dev/null; exit 2; }", "'/x y';id;'/skillrun' hook codex || { cat >/dev/null; exit 2; }", "/$(id)/skillrun hook codex || { cat >/dev/null; exit 2; }",
+		"", " hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook codex || exit 2", "/x/skillrun hook gemini || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
+		"/x/skillrun  hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/tmp/evil; /x/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/tmp/evil\n/x/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
+		"'/x/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "'/x y/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "'/x y';id;'/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/$(id)/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
 	} {
 		if got := a.Program(command); got != "" {
 			t.Errorf("%q of %q", got, command)
@@ -207,7 +207,7 @@ func TestProgramOfCommand(t *testing.T) {
 // Another program that is registered in the same way is somebody else's.
 func TestOtherProgramStays(t *testing.T) {
 	a := hook.Find("claude-code")
-	theirs := `{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "/x/guard hook claude-code || { cat >/dev/null; exit 2; }"}]}]}}`
+	theirs := `{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "/x/guard hook claude-code || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"}]}]}}`
 	for _, data := range []string{theirs, strings.Replace(theirs, "/x/guard", "/x/guard; /x/skillrun", 1)} {
 		removed, err := a.Remove([]byte(data))
 		if err != nil || string(removed) != data {

@@ -123,7 +123,7 @@ func (g *guard) watch() {
 	// CLONE_PIDFD: so does a descriptor to signal the command by.
 	pid, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&b.pidfd)))
 	if e != 0 {
-		g.fail(failedGuardian, 0, e)
+		g.fail(failedGuardian, g.setupLen, e)
 	}
 	if pid == 0 {
 		g.command()
@@ -148,7 +148,7 @@ func (g *guard) double() {
 	g.first = int32(first)
 	second, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|sigChld, 0, 0)
 	if e != 0 {
-		g.fail(failedGuardian, 0, e)
+		g.fail(failedGuardian, g.setupLen, e)
 	}
 	if second != 0 {
 		g.stand(int32(second))

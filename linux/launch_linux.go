@@ -97,6 +97,9 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 			p.closeAll()
 		}
 	}()
+	if err := processShare().err; err != nil {
+		return nil, &StartError{Step: stageFork.String(), Err: err}
+	}
 	board, err := newBoard()
 	if err != nil {
 		return nil, err
@@ -160,12 +163,19 @@ func (p *Process) hold(flags uintptr) {
 	g.children = cstring("/proc/thread-self/children")
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 0, 0, uintptr(unsafe.Pointer(&g.mask)), signalSize, 0, 0)
 
-	pid, errno := fork(g, flags|syscall.CLONE_FILES)
+	var pid int
+	var errno syscall.Errno
+	forks := func() { pid, errno = fork(g, flags|syscall.CLONE_FILES) }
+	if flags&uintptr(NSUser) == 0 {
+		forks()
+	} else if err := processShare().within(forks); err != nil {
+		errno = err.(syscall.Errno)
+	}
 	runtime.KeepAlive(p)
 	if errno != 0 {
-		p.err = &StartError{Step: stageFork.String(), Err: errno}
+		p.err = &StartError{Step: stageFork.String(), Err: forkError(errno)}
 		if flags != 0 {
-			p.err = &StartError{Step: stageNamespace.String(), Namespace: true, Err: errno}
+			p.err = &StartError{Step: stageNamespace.String(), Namespace: true, Err: forkError(errno)}
 		}
 		close(p.forked)
 		p.lose()
@@ -348,9 +358,9 @@ func (p *Process) startError() error {
 	if load(&b.failed) == 0 {
 		return nil
 	}
-	script, s := p.setup, stageExec
+	script, s := p.setup, stageFork
 	if b.failed == failedCommand {
-		script = p.enter
+		script, s = p.enter, stageExec
 	}
 	if int(b.step) < len(script) {
 		s = script[b.step].what
@@ -363,8 +373,20 @@ func (p *Process) startError() error {
 		err = errors.New("a call that must be refused succeeded")
 	case s == stageLandlock:
 		err = restrictError(err)
+	case s == stageFork:
+		err = forkError(err)
 	}
 	return &StartError{Step: s.String(), Exec: s == stageExec, Namespace: s == stageMap || s == stageMount, Err: err}
+}
+
+// forkError says in words what keeps processes from being made: the limit of
+// their user, most often.
+func forkError(err error) error {
+	if share := processShare(); err == syscall.EAGAIN && share.limit != unix.RLIM_INFINITY {
+		return fmt.Errorf("this user has %d processes and threads, or there is no room for more in a control group (RLIMIT_NPROC is %d, of which skillrun keeps %d)",
+			share.limit, share.whole.Cur, share.whole.Cur-share.limit)
+	}
+	return err
 }
 
 // restrictError says in words what landlock_restrict_self(2) means.

@@ -66,6 +66,12 @@ func (b *scripter) gate() []step {
 
 func (b *scripter) setupScript() []step {
 	s := []step{stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigKill)}
+	if limit := processShare().limit; limit != unix.RLIM_INFINITY {
+		// The guardian's, too: it makes the command, or is refused to.
+		lim := &unix.Rlimit{Cur: limit, Max: limit}
+		b.keep = append(b.keep, lim)
+		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, uintptr(unsafe.Pointer(lim))))
+	}
 	if b.plan.Namespaces&NSUser != 0 {
 		s = append(s, b.mapIDs()...)
 	}
@@ -174,6 +180,9 @@ func (b *scripter) rlimits() []Rlimit {
 		var now unix.Rlimit
 		if unix.Getrlimit(out[i].Resource, &now) == nil {
 			out[i].Value = min(out[i].Value, now.Max, now.Cur)
+		}
+		if out[i].Resource == unix.RLIMIT_NPROC {
+			out[i].Value = min(out[i].Value, processShare().limit)
 		}
 	}
 	return out

@@ -535,7 +535,7 @@ func (r *request) receiveDatagram(flags int, hand func(data, from []byte, flags 
 		return
 	}
 	r.b = object{parent: -1, fd: dir, opened: true}
-	crowd := r.s.receiving.Add(1) > performersMost
+	crowd := r.s.receiving.Add(1) > r.s.share.threads
 	go func() {
 		e := r.wait(try, crowd)
 		r.s.receiving.Add(-1)

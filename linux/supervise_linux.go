@@ -135,7 +135,8 @@ type Supervisor struct {
 	view      map[uint64]bool // mounts of the run's view, those of Private among them
 	ownCwd    bool            // the resolving thread has a working directory of its own
 	perform   *performers
-	slow      atomic.Int32 // threads of all performers, but the quick ones
+	share     share
+	acting    atomic.Int32 // threads of all performers
 	receiving atomic.Int32 // calls that wait for a datagram
 	held      atomic.Int64 // bytes of requests that are not answered
 	nested    nested
@@ -180,6 +181,9 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 	s.bell = os.NewFile(uintptr(s.wake), "eventfd")
 	if err == nil {
 		err = s.findDenied()
+	}
+	if s.share = processShare(); s.share.err != nil && err == nil {
+		err = s.share.err
 	}
 	s.copies.probe(c.KeepSockets)
 	s.kept.limit()

@@ -28,8 +28,8 @@ type performers struct {
 	closed bool
 }
 
-// performersMost bounds the threads; a run that keeps this many calls blocked
-// waits for itself.
+// performersMost bounds the threads, where the user's limit of processes does
+// not; a run that keeps this many calls blocked waits for itself.
 const performersMost = 512
 
 // performer is one thread. The resolving thread leaves a request in next and
@@ -74,7 +74,7 @@ func (p *performers) start() (*performer, error) {
 		return nil, err
 	}
 	p.count++
-	p.s.slow.Add(1)
+	p.s.acting.Add(1)
 	return w, nil
 }
 
@@ -93,7 +93,7 @@ func (p *performers) hand(r *request) {
 		w.wake(r)
 		return
 	}
-	if p.s.slow.Load() < performersMost {
+	if p.s.acting.Load() < p.s.share.threads {
 		if w, err := p.start(); err == nil {
 			p.mu.Unlock()
 			w.wake(r)
@@ -157,7 +157,7 @@ func (p *performers) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	p.s.slow.Add(-int32(p.count))
+	p.s.acting.Add(-int32(p.count + len(p.quick)))
 	for _, q := range p.quick {
 		q.end()
 	}

@@ -315,7 +315,7 @@ func (p *performers) free() *quick {
 			return q
 		}
 	}
-	if len(p.quick) >= quickMost {
+	if len(p.quick) >= quickMost || p.s.acting.Load() >= p.s.share.threads/2 {
 		return nil
 	}
 	q, err := p.startQuick()
@@ -323,6 +323,7 @@ func (p *performers) free() *quick {
 		return nil
 	}
 	p.quick = append(p.quick, q)
+	p.s.acting.Add(1)
 	return q
 }
 

@@ -23,7 +23,7 @@ type callRow struct {
 	Kw string
 	// Needs are needed in any case: "CAPABILITY" or "CAPABILITY TARGET".
 	Needs []string
-	// Special names a reader in invoke.go.
+	// Special is a case of special in invoke_special.go.
 	Special string
 	// Gives is what the call gives: "path" for a path of all the arguments,
 	// "same" for its first argument or, of a method, what it is of.

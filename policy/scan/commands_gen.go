@@ -277,7 +277,7 @@ var commandRows = [...]commandRow{
 	{Args: "browse", Reason: "drives pages"},
 	{Lang: "elixir", Opts: "-e:lang --eval:lang -E:lang --project:-", Reason: "runs the script; its inline code is not read", Special: "interpreter"},
 	{Reason: "runs the command given, or lists the environment", Special: "env"},
-	{Reason: "puts variables into its input", Special: "envsubst"},
+	{Needs: []string{"env_var.read *"}, Reason: "puts variables into its input"},
 	{Lang: "erl", Opts: "-e:lang -r:lang -E:lang -l:- -I:- --eval:lang -R:lang -B:lang -f:- -d:-", Reason: "runs the script; its inline code is not read", Special: "interpreter"},
 	{Args: "b*", Default: "b .", If: "--fix", Opts: "-c:rx --config:rx --ext:- --rule:- -f:- --format:- -o:w --output-file:w --ignore-path:r --max-warnings:- --ignore-pattern:-", Reason: "fixes the files named"},
 	{Args: "r*", Default: "r .", Reason: "checks the files named"},

@@ -9,42 +9,42 @@ import (
 
 // gitAddress records what a repository's address needs: nothing for a
 // directory, the host otherwise; a remote's name is inexact.
-func (sh *shell) gitAddress(f field, in invocation, reason string) {
+func (c *command) gitAddress(f field) {
 	t := f.text
 	switch {
 	case strings.HasPrefix(t, "http://") || strings.HasPrefix(t, "https://"):
-		sh.host("web.fetch", f, in.pos, reason)
+		c.reach("web.fetch", f)
 	case strings.HasPrefix(t, "ssh://") || strings.HasPrefix(t, "git://") || strings.HasPrefix(t, "git+ssh://"):
-		sh.host("network.client", f, in.pos, reason)
+		c.reach("network.client", f)
 	case strings.HasPrefix(t, "file://") || f.exact && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, ".") || strings.HasPrefix(t, "~")):
-		sh.path(reads, f, sh.dir, in.pos, reason)
+		c.read(f)
 	case strings.Contains(t, ":") && strings.Contains(t, "@"):
 		f.text, _, _ = strings.Cut(t, ":")
 		f.exact = f.exact || !strings.Contains(f.text, "$")
-		sh.host("network.client", f, in.pos, reason)
+		c.reach("network.client", f)
 	case strings.HasPrefix(t, "ext::"):
 		f.text = strings.TrimPrefix(t, "ext::")
-		sh.code("shell", f, in.pos, nil)
+		c.code("shell", f, c.in.pos, nil)
 	default:
-		sh.need("web.fetch", "", false, in.pos, reason)
+		c.require("web.fetch", "", false)
 	}
 }
 
 // clone reads "git clone ADDRESS [DIR]" and "gh repo clone OWNER/NAME [DIR]".
-func (sh *shell) clone(r *commandRow, in invocation, o *options) {
-	ops := o.operands
+func (c *command) clone() {
+	ops := c.o.operands
 	if len(ops) == 0 {
 		return
 	}
-	sh.need("commit.create", "", true, in.pos, r.Reason)
+	c.require("commit.create", "", true)
 	address := ops[0]
-	if r.Lang == "github" && !strings.Contains(address.text, ":") {
-		sh.need("web.fetch", "github.com", true, in.pos, r.Reason)
+	if c.row.Lang == "github" && !strings.Contains(address.text, ":") {
+		c.require("web.fetch", "github.com", true)
 	} else {
-		sh.gitAddress(address, in, r.Reason)
+		c.gitAddress(address)
 	}
-	if len(ops) > 1 && !(r.Lang == "github" && strings.HasPrefix(ops[1].text, "-")) {
-		sh.path(writes, ops[1], sh.dir, in.pos, r.Reason)
+	if len(ops) > 1 && !(c.row.Lang == "github" && strings.HasPrefix(ops[1].text, "-")) {
+		c.write(ops[1])
 		return
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(address.text, "/"), ".git")
@@ -55,63 +55,63 @@ func (sh *shell) clone(r *commandRow, in invocation, o *options) {
 	if strings.HasPrefix(name, "$") {
 		d = field{}
 	}
-	sh.path(writes, d, sh.dir, in.pos, r.Reason)
+	c.write(d)
 }
 
 // remote reads fetch, pull and push: the remote is the first operand.
-func (sh *shell) remote(r *commandRow, in invocation, o *options) {
+func (c *command) remote() {
 	f := field{}
-	if len(o.operands) > 0 && !o.has("--all", "--multiple") {
-		f = o.operands[0]
+	if len(c.o.operands) > 0 && !c.o.has("--all", "--multiple") {
+		f = c.o.operands[0]
 	}
-	if r.Lang == "push" {
-		if v, ok := o.value("--repo"); ok {
+	if c.row.Lang == "push" {
+		if v, ok := c.o.value("--repo"); ok {
 			f = v
 		}
 		switch {
 		case strings.Contains(f.text, "://"):
 			h, exact := hostOf(f)
-			sh.need("commit.push", h, exact, in.pos, r.Reason)
+			c.require("commit.push", h, exact)
 		case strings.Contains(f.text, ":") && strings.Contains(f.text, "@"):
 			f.text, _, _ = strings.Cut(f.text, ":")
 			h, exact := hostOf(f)
-			sh.need("commit.push", h, exact, in.pos, r.Reason)
+			c.require("commit.push", h, exact)
 		default:
-			sh.need("commit.push", f.text, false, in.pos, r.Reason)
+			c.require("commit.push", f.text, false)
 		}
 		return
 	}
-	sh.gitAddress(f, in, r.Reason)
+	c.gitAddress(f)
 }
 
 // pathspec reads checkout, restore, reset and stash: what they change of the
 // work tree is named after "--" or "." itself.
-func (sh *shell) pathspec(r *commandRow, in invocation, o *options) {
+func (c *command) pathspec() {
 	var spec []field
 	found := false
-	for i, f := range in.args {
+	for i, f := range c.in.args {
 		if f.text == "--" {
-			spec, found = in.args[i+1:], true
+			spec, found = c.in.args[i+1:], true
 			break
 		}
 	}
-	switch r.Lang {
+	switch c.row.Lang {
 	case "restore":
-		if o.has("--staged", "-S") && !o.has("--worktree", "-W") {
+		if c.o.has("--staged", "-S") && !c.o.has("--worktree", "-W") {
 			return
 		}
 		if !found {
-			spec = o.operands
+			spec = c.o.operands
 		}
 	case "checkout":
-		if !found && !o.has("-b", "-B", "--orphan") && len(o.operands) > 1 {
-			spec = o.operands[1:]
+		if !found && !c.o.has("-b", "-B", "--orphan") && len(c.o.operands) > 1 {
+			spec = c.o.operands[1:]
 		}
-		if !found && len(o.operands) == 1 && o.operands[0].exact && looksLikeFile(o.operands[0].text) {
-			spec = o.operands
+		if !found && len(c.o.operands) == 1 && c.o.operands[0].exact && looksLikeFile(c.o.operands[0].text) {
+			spec = c.o.operands
 		}
 	case "reset":
-		if !o.has("--hard", "--merge", "--keep") {
+		if !c.o.has("--hard", "--merge", "--keep") {
 			return
 		}
 	}
@@ -119,7 +119,7 @@ func (sh *shell) pathspec(r *commandRow, in invocation, o *options) {
 		spec = []field{literal(".")}
 	}
 	for _, f := range spec {
-		sh.path(writes, f, sh.dir, in.pos, r.Reason)
+		c.write(f)
 	}
 }
 
@@ -134,43 +134,43 @@ func looksLikeFile(s string) bool {
 }
 
 // gitConfig reads "git config": listing, setting here, setting for the user.
-func (sh *shell) gitConfig(r *commandRow, in invocation, o *options) {
-	ops := o.operands
+func (c *command) gitConfig() {
+	ops := c.o.operands
 	if len(ops) > 0 {
 		switch ops[0].text {
 		case "set", "unset", "remove-section", "rename-section", "edit":
-			sh.setConfig(in, o, ops[1:])
+			c.setConfig(ops[1:])
 			return
 		case "get", "list":
 			ops = nil
 		}
 	}
-	if o.has("--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section", "--rename-section") || len(ops) > 1 && !o.has("--get", "--get-all", "--get-regexp", "-l", "--list") {
-		sh.setConfig(in, o, ops)
+	if c.o.has("--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section", "--rename-section") || len(ops) > 1 && !c.o.has("--get", "--get-all", "--get-regexp", "-l", "--list") {
+		c.setConfig(ops)
 		return
 	}
-	if v, ok := o.value("-f", "--file"); ok {
-		sh.path(reads, v, sh.dir, in.pos, r.Reason)
+	if v, ok := c.o.value("-f", "--file"); ok {
+		c.read(v)
 		return
 	}
-	sh.need("commit.read", "", true, in.pos, "git config lists")
+	c.need("commit.read", "", true, c.in.pos, "git config lists")
 }
 
-func (sh *shell) setConfig(in invocation, o *options, ops []field) {
+func (c *command) setConfig(ops []field) {
 	switch {
-	case o.has("--global"):
-		sh.path(writes, literal("~/.gitconfig"), sh.dir, in.pos, "git config --global writes the file")
-	case o.has("--system"):
-		sh.path(writes, literal("/etc/gitconfig"), sh.dir, in.pos, "git config --system writes the file")
+	case c.o.has("--global"):
+		c.path(writes, literal("~/.gitconfig"), c.dir, c.in.pos, "git config --global writes the file")
+	case c.o.has("--system"):
+		c.path(writes, literal("/etc/gitconfig"), c.dir, c.in.pos, "git config --system writes the file")
 	default:
-		if v, ok := o.value("-f", "--file"); ok {
-			sh.path(writes, v, sh.dir, in.pos, "git config --file writes the file")
+		if v, ok := c.o.value("-f", "--file"); ok {
+			c.path(writes, v, c.dir, c.in.pos, "git config --file writes the file")
 		} else {
-			sh.need("commit.create", "", true, in.pos, "git config sets")
+			c.need("commit.create", "", true, c.in.pos, "git config sets")
 		}
 	}
 	if len(ops) > 1 {
-		sh.gitSetting(ops[0].text, ops[1], in.pos)
+		c.gitSetting(ops[0].text, ops[1], c.in.pos)
 	}
 }
 

@@ -523,15 +523,9 @@ func (r *reader) pure(c *invoked) (val, bool) {
 		case "chr":
 			return val{kind: valText, decoded: true}, true
 		case "base64.b64decode", "base64.urlsafe_b64decode", "base64.standard_b64decode", "base64.decodebytes":
-			if b, err := base64.StdEncoding.DecodeString(a.text); err == nil && a.kind == valText && a.exact {
-				return val{kind: valText, text: string(b), exact: true, decoded: true}, true
-			}
-			return val{kind: valText, decoded: true}, true
+			return decodedBy(a, base64.StdEncoding.DecodeString), true
 		case "bytes.fromhex", "binascii.unhexlify", "bytearray.fromhex":
-			if b, err := hex.DecodeString(a.text); err == nil && a.kind == valText && a.exact {
-				return val{kind: valText, text: string(b), exact: true, decoded: true}, true
-			}
-			return val{kind: valText, decoded: true}, true
+			return decodedBy(a, hex.DecodeString), true
 		case "codecs.decode", "zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress":
 			return val{kind: valText, decoded: true}, true
 		}
@@ -551,30 +545,31 @@ func (r *reader) pure(c *invoked) (val, bool) {
 	case "path.basename", "path.extname", "path.relative":
 		return val{kind: valText}, true
 	case "atob":
-		if b, err := base64.StdEncoding.DecodeString(a.text); err == nil && a.kind == valText && a.exact {
-			return val{kind: valText, text: string(b), exact: true, decoded: true}, true
+		return decodedBy(a, base64.StdEncoding.DecodeString), true
+	case "Buffer.from", "Buffer":
+		switch c.arg(1).text {
+		case "":
+			return a, a.kind == valText
+		case "base64":
+			return decodedBy(a, base64.StdEncoding.DecodeString), true
+		case "hex":
+			return decodedBy(a, hex.DecodeString), true
 		}
 		return val{kind: valText, decoded: true}, true
-	case "Buffer.from", "Buffer":
-		enc := c.arg(1).text
-		if a.kind == valText && a.exact && enc == "base64" {
-			if b, err := base64.StdEncoding.DecodeString(a.text); err == nil {
-				return val{kind: valText, text: string(b), exact: true, decoded: true}, true
-			}
-		}
-		if a.kind == valText && a.exact && enc == "hex" {
-			if b, err := hex.DecodeString(a.text); err == nil {
-				return val{kind: valText, text: string(b), exact: true, decoded: true}, true
-			}
-		}
-		if enc != "" {
-			return val{kind: valText, decoded: true}, true
-		}
-		return a, a.kind == valText
 	case "String.fromCharCode":
 		return val{kind: valText, decoded: true}, true
 	}
 	return val{}, false
+}
+
+// decodedBy gives what a text decodes to, "" if it is not known or does not decode.
+func decodedBy(a val, decode func(string) ([]byte, error)) val {
+	if a.kind == valText && a.exact {
+		if b, err := decode(a.text); err == nil {
+			return val{kind: valText, text: string(b), exact: true, decoded: true}
+		}
+	}
+	return val{kind: valText, decoded: true}
 }
 
 // joined is what "sep".join(list) gives.

@@ -13,42 +13,13 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		if c.recv != nil {
 			return r.open(row, c, *c.recv, c.arg(0)), true
 		}
-	case "archive": // ZipFile(path, mode), tarfile.open(path, mode)
-		name := c.arg(0)
-		if v, ok := c.kw.key("name", "file"); ok && len(c.args) == 0 {
-			name = v
-		}
-		role := "r"
-		if m := r.mode(c, c.arg(1)); m != "" && strings.ContainsAny(m[:1], "wxa") {
-			role = "w"
-		}
-		r.role(role, name, row.Reason)
+	case "archive":
+		r.archive(row, c)
 	case "extract":
-		target := c.arg(0)
-		if strings.HasSuffix(c.qual, ".extract") {
-			target = c.arg(1)
-		}
-		v, ok := c.kw.key("path", "members_path")
-		if ok {
-			target = v
-		}
-		if target.kind == valUnknown && !ok && len(c.args) == 0 || strings.HasSuffix(c.qual, ".extract") && len(c.args) < 2 && !ok {
-			target = text(".")
-		}
-		r.role("w", target, row.Reason)
+		r.extract(row, c)
 		return val{}, true
-	case "glob": // recv.glob(pattern)
-		if c.recv != nil && (c.recv.kind == valText || c.recv.kind == valUnknown || c.recv.kind == valChoice) {
-			c.recv.each(func(d val) {
-				p := joinPath(d, c.arg(0))
-				if d.kind == valText && d.text == "." {
-					p = c.arg(0)
-				}
-				r.role("r", p, row.Reason)
-			})
-			return val{kind: valList, items: []val{{qual: "path", kind: valText}}}, true
-		}
-		return val{}, true
+	case "glob":
+		return r.glob(row, c), true
 	case "list": // what lists a directory gives unknown paths
 		r.apply(row, c)
 		if len(c.args) == 0 && c.recv != nil && c.recv.kind == valThing {
@@ -64,54 +35,11 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 	case "subprocess":
 		r.subprocess(c)
 		return val{kind: valThing, qual: "subprocess.result()"}, true
-	case "argv": // execvp(file, args), posix_spawn(path, argv)
-		if c.qual == "pty.spawn" {
-			args := []val{c.arg(0)}
-			if c.arg(0).kind == valList {
-				args = c.arg(0).items
-			}
-			r.argv(args, c)
-			return val{}, true
-		}
-		args := []val{c.arg(0)}
-		if strings.Contains(c.qual, "execl") || strings.Contains(c.qual, "spawnl") {
-			first := 2
-			if strings.Contains(c.qual, "spawn") {
-				args, first = []val{c.arg(1)}, 3
-			}
-			if len(c.args) > first {
-				args = append(args, c.args[first:]...)
-			}
-		} else {
-			rest := c.arg(1)
-			if strings.Contains(c.qual, "spawnv") {
-				args, rest = []val{c.arg(1)}, c.arg(2)
-			}
-			if rest.kind == valList && len(rest.items) > 0 {
-				args = append(args, rest.items[1:]...)
-			} else {
-				args = append(args, val{from: "many"})
-			}
-		}
-		r.argv(args, c)
+	case "argv":
+		r.execute(c)
 		return val{}, true
-	case "spawn": // spawn(program, [args], options)
-		shellOption := false
-		if v, ok := c.named("shell"); ok && v.kind != valUnknown {
-			shellOption = true
-		}
-		_, hasShell := c.named("shell")
-		args := []val{c.arg(0)}
-		if c.arg(1).kind == valList {
-			args = append(args, c.arg(1).items...)
-		} else if len(c.args) > 1 && c.arg(1).kind != valDict && c.arg(1).kind != valThing {
-			args = append(args, val{from: "many"})
-		}
-		if (shellOption || hasShell) && len(args) == 1 && strings.Contains(args[0].text, " ") {
-			r.shellCode(args[0], c)
-			return val{kind: valThing, qual: "subprocess.result()"}, true
-		}
-		r.argv(args, c)
+	case "spawn":
+		r.spawn(c)
 		return val{kind: valThing, qual: "subprocess.result()"}, true
 	case "fork":
 		c.arg(0).each(func(x val) {
@@ -172,45 +100,17 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 	case "nodehttp":
 		r.nodeHTTP(row, c)
 		return val{kind: valThing, qual: "http.request()"}, true
-	case "netconnect": // connect(port, host) or connect({host, port}) or (path)
-		if v, ok := c.named("host", "hostname"); ok {
-			r.role("net", v, row.Reason)
-		} else if v, ok := c.named("path"); ok {
-			r.role("b", v, row.Reason)
-		} else if len(c.args) > 1 && c.arg(1).kind == valText {
-			r.role("net", c.arg(1), row.Reason)
-		} else if c.arg(0).kind == valText && strings.HasPrefix(c.arg(0).text, "/") {
-			r.role("b", c.arg(0), row.Reason)
-		} else if len(c.args) > 1 && c.arg(1).kind == valUnknown {
-			r.need("network.client", "", false, r.pos, row.Reason)
-		} else {
-			r.need("network.client", "localhost", true, r.pos, row.Reason)
-		}
+	case "netconnect":
+		r.netConnect(row, c)
 		return val{}, true
 	case "connect": // x.connect(...): of a socket, a client
 		r.connect(row, c)
 		return val{}, true
-	case "rename": // a method that moves what it is of
-		if c.recv == nil || len(c.args) != 1 || c.recv.kind == valThing && !strings.HasPrefix(c.recv.qual, "env:") && c.recv.qual != "" && !strings.HasSuffix(c.recv.qual, "()") {
-			return val{}, true
-		}
-		if c.recv.kind == valThing && strings.HasPrefix(c.recv.qual, "pandas") {
-			return val{}, true
-		}
-		r.role("d", *c.recv, row.Reason)
-		r.role("w", c.arg(0), row.Reason)
+	case "rename":
+		r.rename(row, c)
 		return val{}, true
-	case "save": // x.save(path), for libraries that write documents
-		target := c.arg(0)
-		if v, ok := c.named("filename", "path", "fileName"); ok {
-			target = v
-		} else if len(c.args) == 0 {
-			return val{}, true
-		}
-		if target.kind == valDict || target.kind == valList {
-			return val{}, true
-		}
-		r.role("w", target, row.Reason)
+	case "save":
+		r.save(row, c)
 		return val{}, true
 	case "socketpath":
 		r.path(reads|writes, c.arg(0).field(), here, r.pos, row.Reason)
@@ -263,25 +163,165 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 	case "httpclient":
 		return val{kind: valThing, qual: c.qual + "()", items: c.args}, true
 	case "httprequest":
-		capability := "web.post"
-		if m := strings.ToUpper(c.arg(0).text); m == "GET" || m == "HEAD" {
-			capability = "web.fetch"
-		}
+		capability := requests(c.arg(0))
 		if c.recv != nil && len(c.recv.items) > 0 {
 			r.host(capability, c.recv.items[0].field(), r.pos, row.Reason)
 		} else {
 			r.need(capability, "", false, r.pos, row.Reason)
 		}
 	case "httpopen":
-		capability := "web.post"
-		if m := strings.ToUpper(c.arg(0).text); m == "GET" || m == "HEAD" {
-			capability = "web.fetch"
-		}
-		r.host(capability, c.arg(1).field(), r.pos, row.Reason)
+		r.host(requests(c.arg(0)), c.arg(1).field(), r.pos, row.Reason)
 	case "sqlalchemy":
 		r.role("database", c.arg(0), row.Reason)
 	}
 	return val{}, false
+}
+
+// archive reads ZipFile(path, mode) and tarfile.open(path, mode).
+func (r *reader) archive(row *callRow, c *invoked) {
+	name := c.arg(0)
+	if v, ok := c.kw.key("name", "file"); ok && len(c.args) == 0 {
+		name = v
+	}
+	role := "r"
+	if m := r.mode(c, c.arg(1)); m != "" && strings.ContainsAny(m[:1], "wxa") {
+		role = "w"
+	}
+	r.role(role, name, row.Reason)
+}
+
+// extract reads extract(member, path) and extractall(path), which without a path
+// write here.
+func (r *reader) extract(row *callRow, c *invoked) {
+	target := c.arg(0)
+	if strings.HasSuffix(c.qual, ".extract") {
+		target = c.arg(1)
+	}
+	v, ok := c.kw.key("path", "members_path")
+	if ok {
+		target = v
+	}
+	if target.kind == valUnknown && !ok && len(c.args) == 0 || strings.HasSuffix(c.qual, ".extract") && len(c.args) < 2 && !ok {
+		target = text(".")
+	}
+	r.role("w", target, row.Reason)
+}
+
+// glob reads path.glob(pattern).
+func (r *reader) glob(row *callRow, c *invoked) val {
+	if c.recv == nil || c.recv.kind != valText && c.recv.kind != valUnknown && c.recv.kind != valChoice {
+		return val{}
+	}
+	c.recv.each(func(d val) {
+		p := joinPath(d, c.arg(0))
+		if d.kind == valText && d.text == "." {
+			p = c.arg(0)
+		}
+		r.role("r", p, row.Reason)
+	})
+	return val{kind: valList, items: []val{{qual: "path", kind: valText}}}
+}
+
+// execute reads execl(file, arg...), execv(file, args), spawnv(mode, file, args),
+// posix_spawn(path, args) and pty.spawn(args).
+func (r *reader) execute(c *invoked) {
+	if c.qual == "pty.spawn" {
+		args := []val{c.arg(0)}
+		if c.arg(0).kind == valList {
+			args = c.arg(0).items
+		}
+		r.argv(args, c)
+		return
+	}
+	args := []val{c.arg(0)}
+	if strings.Contains(c.qual, "execl") || strings.Contains(c.qual, "spawnl") {
+		first := 2
+		if strings.Contains(c.qual, "spawn") {
+			args, first = []val{c.arg(1)}, 3
+		}
+		if len(c.args) > first {
+			args = append(args, c.args[first:]...)
+		}
+	} else {
+		rest := c.arg(1)
+		if strings.Contains(c.qual, "spawnv") {
+			args, rest = []val{c.arg(1)}, c.arg(2)
+		}
+		if rest.kind == valList && len(rest.items) > 0 {
+			args = append(args, rest.items[1:]...)
+		} else {
+			args = append(args, val{from: "many"})
+		}
+	}
+	r.argv(args, c)
+}
+
+// spawn reads spawn(program, [args], options).
+func (r *reader) spawn(c *invoked) {
+	_, shell := c.named("shell")
+	args := []val{c.arg(0)}
+	if c.arg(1).kind == valList {
+		args = append(args, c.arg(1).items...)
+	} else if len(c.args) > 1 && c.arg(1).kind != valDict && c.arg(1).kind != valThing {
+		args = append(args, val{from: "many"})
+	}
+	if shell && len(args) == 1 && strings.Contains(args[0].text, " ") {
+		r.shellCode(args[0], c)
+		return
+	}
+	r.argv(args, c)
+}
+
+// netConnect reads connect(port, host), connect({host, port}) and connect(path).
+func (r *reader) netConnect(row *callRow, c *invoked) {
+	if v, ok := c.named("host", "hostname"); ok {
+		r.role("net", v, row.Reason)
+	} else if v, ok := c.named("path"); ok {
+		r.role("b", v, row.Reason)
+	} else if len(c.args) > 1 && c.arg(1).kind == valText {
+		r.role("net", c.arg(1), row.Reason)
+	} else if c.arg(0).kind == valText && strings.HasPrefix(c.arg(0).text, "/") {
+		r.role("b", c.arg(0), row.Reason)
+	} else if len(c.args) > 1 && c.arg(1).kind == valUnknown {
+		r.need("network.client", "", false, r.pos, row.Reason)
+	} else {
+		r.need("network.client", "localhost", true, r.pos, row.Reason)
+	}
+}
+
+// rename reads a method that moves what it is of.
+func (r *reader) rename(row *callRow, c *invoked) {
+	if c.recv == nil || len(c.args) != 1 || c.recv.kind == valThing && !strings.HasPrefix(c.recv.qual, "env:") && c.recv.qual != "" && !strings.HasSuffix(c.recv.qual, "()") {
+		return
+	}
+	if c.recv.kind == valThing && strings.HasPrefix(c.recv.qual, "pandas") {
+		return
+	}
+	r.role("d", *c.recv, row.Reason)
+	r.role("w", c.arg(0), row.Reason)
+}
+
+// save reads x.save(path), of libraries that write documents.
+func (r *reader) save(row *callRow, c *invoked) {
+	target := c.arg(0)
+	if v, ok := c.named("filename", "path", "fileName"); ok {
+		target = v
+	} else if len(c.args) == 0 {
+		return
+	}
+	if target.kind == valDict || target.kind == valList {
+		return
+	}
+	r.role("w", target, row.Reason)
+}
+
+// requests gives the capability that a request of HTTP needs by its method.
+func requests(method val) string {
+	switch strings.ToUpper(method.text) {
+	case "GET", "HEAD", "OPTIONS":
+		return "web.fetch"
+	}
+	return "web.post"
 }
 
 // mode gives the mode of an open call; "?" if it is computed.
@@ -464,12 +504,7 @@ func (r *reader) urlopen(row *callRow, c *invoked) {
 			capability = "web.post"
 		}
 		if m, ok := q.key("method"); ok {
-			switch strings.ToUpper(m.text) {
-			case "GET", "HEAD", "OPTIONS":
-				capability = "web.fetch"
-			default:
-				capability = "web.post"
-			}
+			capability = requests(m)
 		}
 		url = val{}
 		if u, ok := q.key("url"); ok {
@@ -492,11 +527,7 @@ func (r *reader) nodeHTTP(row *callRow, c *invoked) {
 	capability := "web.fetch"
 	if strings.HasSuffix(c.qual, ".request") {
 		if v, ok := c.named("method"); ok {
-			switch strings.ToUpper(v.text) {
-			case "GET", "HEAD", "OPTIONS":
-			default:
-				capability = "web.post"
-			}
+			capability = requests(v)
 		} else if url.kind == valUnknown || c.arg(0).kind == valUnknown {
 			capability = "web.post"
 		}

@@ -33,7 +33,7 @@ type commandRow struct {
 	Default string
 	// Needs are needed in any case: "CAPABILITY" or "CAPABILITY TARGET".
 	Needs []string
-	// Special names a reader in special.go; Lang is its language.
+	// Special names a reader of special.go; Lang is what it is told.
 	Special, Lang string
 	// Sub says that a subcommand follows the options.
 	Sub    bool
@@ -54,159 +54,6 @@ func rowsOf(name string) []*commandRow {
 		rows = append(rows, &commandRows[commandNames[i].row])
 	}
 	return rows
-}
-
-// options are the parsed words of a command.
-type options struct {
-	operands []field
-	flags    []string
-	values   []optionValue
-}
-
-type optionValue struct {
-	name, role string
-	value      field
-}
-
-func (o *options) has(names ...string) bool {
-	for _, f := range o.flags {
-		for _, n := range names {
-			if f == n {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (o *options) value(names ...string) (field, bool) {
-	for i := len(o.values) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if o.values[i].name == n {
-				return o.values[i].value, true
-			}
-		}
-	}
-	return field{}, false
-}
-
-// role finds the role of an option in a list of them. attached means that a
-// value must be attached.
-func role(opts, name string) (role string, takes, attached bool) {
-	for opts != "" {
-		var item string
-		item, opts, _ = strings.Cut(opts, " ")
-		if i := strings.LastIndexByte(item, ':'); i > 0 && item[:i] == name {
-			return item[i+1:], true, false
-		}
-		if i := strings.IndexByte(item, '?'); i > 0 && item[:i] == name {
-			if item[i+1:] == "" {
-				return "-", true, true
-			}
-			return item[i+1:], true, true
-		}
-	}
-	return "", false, false
-}
-
-// whole gives the option that a long one may be short for, as getopt_long takes
-// it: the first in the list.
-func whole(opts, name string) string {
-	long := name
-	for item := range strings.FieldsSeq(opts) {
-		full := item[:max(0, strings.IndexAny(item, ":?"))]
-		if full == name {
-			return name
-		}
-		if long == name && len(name) > 2 && strings.HasPrefix(full, name) {
-			long = full
-		}
-	}
-	return long
-}
-
-// parseOptions reads options as getopt does. With stop > 0 options end after
-// that many operands, where a command follows.
-func parseOptions(opts string, args []field, stop int) options {
-	var o options
-	for i := 0; i < len(args); i++ {
-		f := args[i]
-		t := f.text
-		if len(t) < 2 || t[0] != '-' || stop > 0 && len(o.operands) >= stop {
-			if stop > 0 && len(o.operands) >= stop-1 {
-				o.operands = append(o.operands, args[i:]...)
-				return o
-			}
-			o.operands = append(o.operands, f)
-			continue
-		}
-		if t == "--" && f.exact {
-			o.operands = append(o.operands, args[i+1:]...)
-			return o
-		}
-		next := func() (field, bool) {
-			if i+1 < len(args) {
-				i++
-				return args[i], true
-			}
-			return field{}, false
-		}
-		name, value, hasValue := strings.Cut(t, "=")
-		if hasValue && strings.HasPrefix(name, "--") {
-			name = whole(opts, name)
-		}
-		if r, takes, attached := role(opts, name); takes {
-			o.flags = append(o.flags, name)
-			v := f
-			v.text = value
-			ok := hasValue
-			if !hasValue && !attached {
-				v, ok = next()
-			}
-			if ok {
-				o.values = append(o.values, optionValue{name, r, v})
-			}
-			if r == "module" { // what follows is the module's
-				o.operands = append(o.operands, args[min(i+1, len(args)):]...)
-				return o
-			}
-			continue
-		}
-		o.flags = append(o.flags, name)
-		if strings.HasPrefix(t, "--") {
-			if hasValue {
-				v := f
-				v.text = value
-				o.values = append(o.values, optionValue{name, "-", v})
-			}
-			continue
-		}
-		for j := 1; j < len(t); j++ {
-			letter := "-" + t[j:j+1]
-			if j > 1 || len(t) > 2 {
-				o.flags = append(o.flags, letter)
-			}
-			r, takes, attached := role(opts, letter)
-			if !takes {
-				continue
-			}
-			v := f
-			v.text = t[j+1:]
-			ok := v.text != "" || attached || !f.exact
-			if !ok {
-				v, ok = next()
-			}
-			if ok && !(attached && v.text == "") {
-				o.values = append(o.values, optionValue{letter, r, v})
-			}
-			if r == "module" {
-				o.operands = append(o.operands, args[min(i+1, len(args)):]...)
-				return o
-			}
-			break
-		}
-	}
-	return o
 }
 
 // invocation is a program with its arguments, at a place.
@@ -263,7 +110,7 @@ func (sh *shell) table(in invocation) bool {
 			}
 			o = parseOptions(opts, in.args, stopOf(r))
 		}
-		sh.apply(r, in, &o)
+		(&command{sh, r, in, &o}).apply()
 		return true
 	}
 	return true
@@ -287,39 +134,25 @@ func stopOf(r *commandRow) int {
 	return 0
 }
 
-func (o *options) counts(condition string) bool {
-	for _, c := range strings.Fields(condition) {
-		if c == "bare" && len(o.operands) == 0 {
-			return true
-		}
-		if c == "many" && len(o.operands) > 1 {
-			return true
-		}
-		if o.has(c) {
-			return true
-		}
-	}
-	return false
-}
-
-func (sh *shell) apply(r *commandRow, in invocation, o *options) {
-	saved := sh.dir
-	defer func() { sh.dir = saved }()
-	sh.applyOptions(o, r.Reason, in.pos)
-	if r.Special != "" {
-		sh.special(r, in, o)
-		if r.Special == "interpreter" {
+// apply reads the command by its row.
+func (c *command) apply() {
+	saved := c.dir
+	defer func() { c.dir = saved }()
+	c.applyOptions(c.o, c.row.Reason, c.in.pos)
+	if read := special(c.row.Special); read != nil {
+		read(c)
+		if c.row.Special == "interpreter" {
 			return
 		}
 	}
-	for _, n := range r.Needs {
+	for _, n := range c.row.Needs {
 		capability, target, _ := strings.Cut(n, " ")
-		sh.fixed(capability, target, in.pos, r.Reason)
+		c.fixed(capability, target, c.in.pos, c.row.Reason)
 	}
-	if r.Args != "" {
-		sh.operands(r, in, o)
-	} else if r.Default != "" && len(o.operands) == 0 {
-		sh.defaults(r, in)
+	if c.row.Args != "" {
+		c.operands()
+	} else if c.row.Default != "" && len(c.o.operands) == 0 {
+		c.defaults()
 	}
 }
 
@@ -356,26 +189,26 @@ func (sh *shell) applyOptions(o *options, reason string, pos policy.Pos) {
 	}
 }
 
-func (sh *shell) defaults(r *commandRow, in invocation) {
-	for _, d := range strings.Split(r.Default, ";") {
+func (c *command) defaults() {
+	for _, d := range strings.Split(c.row.Default, ";") {
 		role, target, _ := strings.Cut(strings.TrimSpace(d), " ")
 		if strings.Contains(role, ".") {
-			sh.fixed(role, target, in.pos, r.Reason)
+			c.fixed(role, target, c.in.pos, c.row.Reason)
 		} else {
-			sh.role(role, literal(target), in.pos, r.Reason)
+			c.as(role, literal(target))
 		}
 	}
 }
 
-func (sh *shell) operands(r *commandRow, in invocation, o *options) {
-	roles := strings.Fields(r.Args)
+func (c *command) operands() {
+	roles := strings.Fields(c.row.Args)
 	star := -1
 	for i, w := range roles {
 		if strings.HasSuffix(w, "*") {
 			star = i
 		}
 	}
-	ops := o.operands
+	ops := c.o.operands
 	// "$@" may be any number of operands: it has every role from its place on.
 	before, after, middle := roles, []string(nil), ""
 	if star >= 0 {
@@ -387,164 +220,50 @@ func (sh *shell) operands(r *commandRow, in invocation, o *options) {
 		}
 		if w == "cmd" || w == "pkgcmd" {
 			if w == "pkgcmd" {
-				sh.role("pkg", ops[0], in.pos, r.Reason)
+				c.as("pkg", ops[0])
 				ops = append([]field(nil), ops...)
 				ops[0].text = unversioned(ops[0].text)
 			}
 			if len(ops) == 1 && w == "cmd" && strings.ContainsAny(ops[0].text, " ;|") {
-				sh.code("shell", ops[0], in.pos, nil) // one word, which a shell reads
+				c.code("shell", ops[0], c.in.pos, nil) // one word, which a shell reads
 				return
 			}
-			sh.run(ops, in.pos)
+			c.run(ops, c.in.pos)
 			return
 		}
-		sh.role(w, ops[0], in.pos, r.Reason)
+		c.as(w, ops[0])
 		if ops[0].many {
 			for _, w := range roles[i+1:] {
-				sh.role(strings.TrimSuffix(w, "*"), ops[0], in.pos, r.Reason)
+				c.as(strings.TrimSuffix(w, "*"), ops[0])
 			}
 		}
 		ops = ops[1:]
 	}
 	if star < 0 {
-		if len(o.operands) == 0 && r.Default != "" {
-			sh.defaults(r, in)
+		if len(c.o.operands) == 0 && c.row.Default != "" {
+			c.defaults()
 		}
 		return
 	}
 	if len(ops) == 1 && ops[0].many {
-		sh.role(middle, ops[0], in.pos, r.Reason)
+		c.as(middle, ops[0])
 		for _, w := range after {
-			sh.role(w, ops[0], in.pos, r.Reason)
+			c.as(w, ops[0])
 		}
 		return
 	}
 	n := max(0, len(ops)-len(after))
-	if n == 0 && r.Default != "" {
-		sh.defaults(r, in)
+	if n == 0 && c.row.Default != "" {
+		c.defaults()
 	}
 	for _, f := range ops[:n] {
-		sh.role(middle, f, in.pos, r.Reason)
+		c.as(middle, f)
 	}
 	for i, f := range ops[n:] {
 		if i < len(after) {
-			sh.role(after[len(after)-len(ops[n:])+i], f, in.pos, r.Reason)
+			c.role(after[len(after)-len(ops[n:])+i], f, c.in.pos, c.row.Reason)
 		}
 	}
-}
-
-// role applies one role to one value.
-func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
-	switch role {
-	case "-", "cd", "":
-	case "r":
-		sh.path(reads, f, sh.dir, pos, reason)
-	case "w":
-		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
-			f.text = code
-			sh.code("shell", f, pos, nil)
-			return
-		}
-		sh.path(writes, f, sh.dir, pos, reason)
-	case "d":
-		sh.path(deletes, f, sh.dir, pos, reason)
-	case "b":
-		sh.path(reads|writes, f, sh.dir, pos, reason)
-	case "x":
-		sh.path(executes, f, sh.dir, pos, reason)
-	case "xt": // a target: "./pkg/...", "tests/a.py::TestX"
-		f.text = strings.TrimSuffix(strings.TrimSuffix(f.text, "..."), "/")
-		f.text, _, _ = strings.Cut(f.text, "::")
-		if f.text == "" {
-			f.text = "."
-		}
-		sh.path(executes, f, sh.dir, pos, reason)
-	case "run": // a script: read too
-		sh.script(f, pos, reason)
-	case "code":
-		sh.code("shell", f, pos, nil)
-	case "key":
-		p, exact := sh.env.target(f, sh.dir)
-		sh.need("secrets.read", p, exact, pos, reason)
-	case "fetch":
-		sh.host("web.fetch", f, pos, reason)
-	case "interact":
-		if f.exact && !strings.Contains(f.text, "://") && !strings.HasPrefix(f.text, "www.") {
-			sh.path(reads, f, sh.dir, pos, reason)
-			return
-		}
-		sh.host("web.interact", f, pos, reason)
-	case "net":
-		sh.host("network.client", f, pos, reason)
-	case "pkg":
-		t := unversioned(f.text)
-		sh.need("package.install", t, f.exact, pos, reason)
-	case "mount":
-		sh.mount(f, pos, reason)
-	case "at": // "@file", or data
-		if rest, ok := strings.CutPrefix(f.text, "@"); ok {
-			f.text = rest
-			sh.path(reads, f, sh.dir, pos, reason)
-		}
-	case "fileb": // "file://path" of aws, "fileb://", or data
-		for _, p := range [...]string{"file://", "fileb://"} {
-			if rest, ok := strings.CutPrefix(f.text, p); ok {
-				f.text = rest
-				sh.path(reads, f, sh.dir, pos, reason)
-			}
-		}
-	default:
-		if !sh.moreRoles(role, f, invocation{pos: pos}, reason) {
-			sh.need(role, f.text, f.exact, pos, reason)
-		}
-	}
-}
-
-// unversioned removes the version from the name of a package.
-func unversioned(s string) string {
-	if i := strings.LastIndexByte(s, '@'); i > 0 {
-		s = s[:i]
-	}
-	if i := strings.IndexAny(s, "=<>~![;"); i > 0 {
-		s = s[:i]
-	}
-	return s
-}
-
-// mount reads "-v HOST:CONTAINER[:ro]".
-func (sh *shell) mount(f field, pos policy.Pos, reason string) {
-	do := reads | writes
-	parts := strings.Split(f.text, ":")
-	if len(parts) > 2 && strings.Contains(parts[2], "ro") {
-		do = reads
-	}
-	if strings.Contains(f.text, "src=") || strings.Contains(f.text, "source=") || strings.Contains(f.text, "type=") {
-		src := ""
-		for _, kv := range strings.Split(f.text, ",") {
-			k, v, _ := strings.Cut(kv, "=")
-			switch k {
-			case "src", "source":
-				src = v
-			case "readonly", "ro":
-				do = reads
-			case "type":
-				if v != "bind" {
-					return
-				}
-			}
-		}
-		parts = []string{src}
-	}
-	h := parts[0]
-	if f.exact && len(parts) == 1 && !strings.Contains(f.text, "=") {
-		return // a volume of the runtime's own
-	}
-	if h == "" || f.exact && !strings.ContainsAny(h[:1], "/.~$") {
-		return
-	}
-	f.text = h
-	f.exact = f.exact || !strings.Contains(h, "$") && !f.computed
-	sh.path(do, f, sh.dir, pos, reason)
 }
 
 // moved gives the directory after "cd f".

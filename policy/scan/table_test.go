@@ -63,6 +63,9 @@ func TestCommandExamples(t *testing.T) {
 			if !strings.Contains(row.Example, strings.Fields(row.Names[0])[0]) {
 				t.Errorf("the example %q is not of the row", row.Example)
 			}
+			if row.Special != "" && !scan.HasSpecial(row.Special) {
+				t.Errorf("no reader %q", row.Special)
+			}
 			r := scan.Command(row.Example, scan.Env{})
 			if diff := cmp.Diff(row.Expect, spell(r), cmpEmpty); diff != "" {
 				t.Errorf("%s\n%s", row.Example, diff)

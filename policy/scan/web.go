@@ -6,19 +6,19 @@ import (
 	"skillrun/policy"
 )
 
-func (sh *shell) curl(in invocation, o *options) {
-	post, get := false, o.has("-G", "--get", "-I", "--head")
+func (c *command) curl() {
+	post, get := false, c.o.has("-G", "--get", "-I", "--head")
 	var urls []field
-	urls = append(urls, o.operands...)
+	urls = append(urls, c.o.operands...)
 	var outDir string
-	if v, ok := o.value("--output-dir"); ok {
+	if v, ok := c.o.value("--output-dir"); ok {
 		outDir = v.text + "/"
 	}
-	for _, v := range o.values {
+	for _, v := range c.o.values {
 		f := v.value
 		switch v.role {
 		case "proxy":
-			sh.host("network.client", f, in.pos, "curl goes by the proxy")
+			c.host("network.client", f, c.in.pos, "curl goes by the proxy")
 		case "method":
 			switch strings.ToUpper(f.text) {
 			case "GET", "HEAD", "OPTIONS":
@@ -28,11 +28,11 @@ func (sh *shell) curl(in invocation, o *options) {
 			}
 		case "data", "json":
 			post = true
-			sh.role("at", f, in.pos, "curl sends the file")
+			c.role("at", f, c.in.pos, "curl sends the file")
 			if v.name == "--data-urlencode" {
 				if i := strings.IndexByte(f.text, '@'); i > 0 && !strings.Contains(f.text[:i], "=") {
 					f.text = f.text[i:]
-					sh.role("at", f, in.pos, "curl sends the file")
+					c.role("at", f, c.in.pos, "curl sends the file")
 				}
 			}
 		case "form":
@@ -41,14 +41,14 @@ func (sh *shell) curl(in invocation, o *options) {
 				g := f
 				g.text, _, _ = strings.Cut(f.text[i+2:], ";")
 				g.exact = f.exact || !strings.Contains(g.text, "$") && !f.computed
-				sh.path(reads, g, sh.dir, in.pos, "curl sends the file")
+				c.path(reads, g, c.dir, c.in.pos, "curl sends the file")
 			}
 		case "upload":
 			post = true
-			sh.path(reads, f, sh.dir, in.pos, "curl sends the file")
+			c.path(reads, f, c.dir, c.in.pos, "curl sends the file")
 		case "out":
 			f.text = outDir + f.text
-			sh.path(writes, f, sh.dir, in.pos, "curl writes what it gets")
+			c.path(writes, f, c.dir, c.in.pos, "curl writes what it gets")
 		case "url":
 			urls = append(urls, f)
 		}
@@ -58,18 +58,18 @@ func (sh *shell) curl(in invocation, o *options) {
 		capability = "web.post"
 	}
 	for _, u := range urls {
-		sh.url(capability, u, in.pos, "curl")
-		if o.has("-O", "--remote-name", "--remote-name-all") {
+		c.url(capability, u, c.in.pos, "curl")
+		if c.o.has("-O", "--remote-name", "--remote-name-all") {
 			f := remoteName(u)
 			if f.exact {
 				f.text = outDir + f.text
 			}
-			sh.path(writes, f, sh.dir, in.pos, "curl -O writes the remote name")
+			c.path(writes, f, c.dir, c.in.pos, "curl -O writes the remote name")
 		}
 	}
 	if len(urls) == 0 {
-		if _, ok := o.value("-K", "--config"); ok {
-			sh.need(capability, "", false, in.pos, "curl reads addresses from its configuration")
+		if _, ok := c.o.value("-K", "--config"); ok {
+			c.need(capability, "", false, c.in.pos, "curl reads addresses from its configuration")
 		}
 	}
 }
@@ -111,11 +111,11 @@ func remoteName(u field) field {
 	return field{text: base, exact: u.exact || !strings.Contains(base, "$") && !u.computed}
 }
 
-func (sh *shell) wget(in invocation, o *options) {
+func (c *command) wget() {
 	capability := "web.fetch"
 	var out, prefix field
 	hasOut, hasPrefix := false, false
-	for _, v := range o.values {
+	for _, v := range c.o.values {
 		switch v.role {
 		case "out":
 			out, hasOut = v.value, true
@@ -124,7 +124,7 @@ func (sh *shell) wget(in invocation, o *options) {
 		case "post":
 			capability = "web.post"
 			if v.name == "--post-file" || v.name == "--body-file" {
-				sh.path(reads, v.value, sh.dir, in.pos, "wget sends the file")
+				c.path(reads, v.value, c.dir, c.in.pos, "wget sends the file")
 			}
 		case "method":
 			if m := strings.ToUpper(v.value.text); m != "GET" && m != "HEAD" {
@@ -132,42 +132,42 @@ func (sh *shell) wget(in invocation, o *options) {
 			}
 		}
 	}
-	urls := o.operands
+	urls := c.o.operands
 	for _, u := range urls {
-		sh.url(capability, u, in.pos, "wget")
+		c.url(capability, u, c.in.pos, "wget")
 	}
-	if _, ok := o.value("-i", "--input-file"); ok && len(urls) == 0 {
+	if _, ok := c.o.value("-i", "--input-file"); ok && len(urls) == 0 {
 		urls = []field{{}}
-		sh.need(capability, "", false, in.pos, "wget reads addresses from a file")
+		c.need(capability, "", false, c.in.pos, "wget reads addresses from a file")
 	}
 	switch {
-	case o.has("--spider"):
+	case c.o.has("--spider"):
 	case hasOut:
-		sh.path(writes, out, sh.dir, in.pos, "wget writes what it gets")
+		c.path(writes, out, c.dir, c.in.pos, "wget writes what it gets")
 	case hasPrefix:
-		if len(urls) == 1 && !o.has("-r", "-m", "-p", "--recursive", "--mirror") {
+		if len(urls) == 1 && !c.o.has("-r", "-m", "-p", "--recursive", "--mirror") {
 			if f := remoteName(urls[0]); f.exact && prefix.exact {
 				// The directory stands for what is beneath.
-				sh.path(writes, prefix, sh.dir, in.pos, "wget writes what it gets")
+				c.path(writes, prefix, c.dir, c.in.pos, "wget writes what it gets")
 				return
 			}
 		}
-		sh.path(writes, prefix, sh.dir, in.pos, "wget writes what it gets")
-	case o.has("-r", "-m", "--recursive", "--mirror"):
+		c.path(writes, prefix, c.dir, c.in.pos, "wget writes what it gets")
+	case c.o.has("-r", "-m", "--recursive", "--mirror"):
 		for _, u := range urls {
 			h, exact := hostOf(u)
-			sh.path(writes, field{text: h, exact: exact}, sh.dir, in.pos, "wget writes a directory named as the host")
+			c.path(writes, field{text: h, exact: exact}, c.dir, c.in.pos, "wget writes a directory named as the host")
 		}
 	default:
 		for _, u := range urls {
-			sh.path(writes, remoteName(u), sh.dir, in.pos, "wget writes the remote name")
+			c.path(writes, remoteName(u), c.dir, c.in.pos, "wget writes the remote name")
 		}
 	}
 }
 
 // httpie reads "http [METHOD] URL [ITEM...]".
-func (sh *shell) httpie(in invocation, o *options) {
-	ops := o.operands
+func (c *command) httpie() {
+	ops := c.o.operands
 	if len(ops) == 0 {
 		return
 	}
@@ -188,27 +188,27 @@ func (sh *shell) httpie(in invocation, o *options) {
 		for _, mark := range [...]string{"=@", ":=@", "@"} {
 			if i := strings.Index(f.text, mark); i > 0 {
 				f.text = f.text[i+len(mark):]
-				sh.path(reads, f, sh.dir, in.pos, "http sends the file")
+				c.path(reads, f, c.dir, c.in.pos, "http sends the file")
 				break
 			}
 		}
 	}
 	capability := "web.fetch"
-	if method == "" && (body || sh.stdin.given) || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS" {
+	if method == "" && (body || c.stdin.given) || method != "" && method != "GET" && method != "HEAD" && method != "OPTIONS" {
 		capability = "web.post"
 	}
 	u := ops[0]
 	if strings.HasPrefix(u.text, ":") {
 		u.text = "localhost" + u.text
 	}
-	sh.url(capability, u, in.pos, "http")
+	c.url(capability, u, c.in.pos, "http")
 }
 
 // database reads psql, mysql and their like: the host of an option, an address
 // or none.
-func (sh *shell) database(r *commandRow, in invocation, o *options) {
-	host, ok := o.value("-h", "--host", "--hostname")
-	for _, f := range o.operands {
+func (c *command) database() {
+	host, ok := c.o.value("-h", "--host", "--hostname")
+	for _, f := range c.o.operands {
 		if strings.Contains(f.text, "://") || strings.HasPrefix(f.text, "$") || strings.Contains(f.text, "host=") {
 			if i := strings.Index(f.text, "host="); i >= 0 {
 				f.text, _, _ = strings.Cut(f.text[i+5:], " ")
@@ -218,7 +218,7 @@ func (sh *shell) database(r *commandRow, in invocation, o *options) {
 			}
 		}
 	}
-	for _, v := range o.values {
+	for _, v := range c.o.values {
 		if v.role == "url" && !ok {
 			host, ok = v.value, true
 		}
@@ -227,16 +227,16 @@ func (sh *shell) database(r *commandRow, in invocation, o *options) {
 		}
 	}
 	if !ok {
-		sh.need("network.client", "", false, in.pos, r.Reason)
+		c.require("network.client", "", false)
 		return
 	}
-	sh.host("network.client", host, in.pos, r.Reason)
+	c.reach("network.client", host)
 }
 
-func (sh *shell) aws(r *commandRow, in invocation, o *options) {
+func (c *command) aws() {
 	// s3 cp, mv, sync: each end is s3:// or local.
 	var local []int
-	ops := o.operands
+	ops := c.o.operands
 	for i, f := range ops {
 		if i < 2 && !strings.HasPrefix(f.text, "s3://") && !strings.HasPrefix(f.text, "gs://") && !strings.HasPrefix(f.text, "r2://") {
 			local = append(local, i)
@@ -253,63 +253,63 @@ func (sh *shell) aws(r *commandRow, in invocation, o *options) {
 		}
 		switch {
 		case i == 0:
-			sh.path(reads, f, sh.dir, in.pos, r.Reason)
-			if strings.HasSuffix(in.name, " mv") {
-				sh.path(deletes, f, sh.dir, in.pos, r.Reason)
+			c.read(f)
+			if strings.HasSuffix(c.in.name, " mv") {
+				c.remove(f)
 			}
 		default:
-			sh.path(writes, f, sh.dir, in.pos, r.Reason)
-			if o.has("--delete", "-d") {
-				sh.path(deletes, f, sh.dir, in.pos, r.Reason)
+			c.write(f)
+			if c.o.has("--delete", "-d") {
+				c.remove(f)
 			}
 		}
 	}
 }
 
 // pip reads what is installed: packages, or local directories, whose code runs.
-func (sh *shell) pip(r *commandRow, in invocation, o *options) {
+func (c *command) pip() {
 	install := func(f field) {
 		t := f.text
 		switch {
 		case strings.HasPrefix(t, "git+ssh://"):
-			sh.need("package.install", t, f.exact, in.pos, r.Reason)
+			c.require("package.install", t, f.exact)
 			f.text = strings.TrimPrefix(t, "git+")
-			sh.host("network.client", f, in.pos, r.Reason)
+			c.reach("network.client", f)
 		case strings.Contains(t, "://"):
-			sh.need("package.install", t, f.exact, in.pos, r.Reason)
+			c.require("package.install", t, f.exact)
 			f.text = strings.TrimPrefix(t[max(0, strings.LastIndex(t, " "))+0:], "git+")
-			sh.host("web.fetch", f, in.pos, r.Reason)
+			c.reach("web.fetch", f)
 		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~")):
-			sh.need("package.install", t, true, in.pos, r.Reason)
+			c.require("package.install", t, true)
 			if i := strings.IndexByte(t, '['); i > 0 {
 				f.text = t[:i]
 			}
 			if strings.HasSuffix(f.text, ".whl") || strings.HasSuffix(f.text, ".tar.gz") || strings.HasSuffix(f.text, ".tgz") || strings.HasSuffix(f.text, ".deb") || strings.HasSuffix(f.text, ".rpm") {
-				sh.path(reads, f, sh.dir, in.pos, r.Reason)
+				c.read(f)
 				return
 			}
-			sh.path(executes, f, sh.dir, in.pos, r.Reason)
+			c.path(executes, f, c.dir, c.in.pos, c.row.Reason)
 		default:
-			sh.need("package.install", unversioned(t), f.exact, in.pos, r.Reason)
+			c.require("package.install", unversioned(t), f.exact)
 		}
 	}
-	for _, f := range o.operands {
+	for _, f := range c.o.operands {
 		install(f)
 	}
-	for _, v := range o.values {
+	for _, v := range c.o.values {
 		if v.role == "editable" {
 			install(v.value)
 		}
 	}
-	if len(o.operands) == 0 {
-		sh.need("package.install", "", true, in.pos, r.Reason)
+	if len(c.o.operands) == 0 {
+		c.require("package.install", "", true)
 	}
 }
 
 // goBuild reads the packages that go builds, tests or runs.
-func (sh *shell) goBuild(r *commandRow, in invocation, o *options) {
-	ops := o.operands
-	if in.name == "go run" || in.name == "cargo run" {
+func (c *command) goBuild() {
+	ops := c.o.operands
+	if c.in.name == "go run" || c.in.name == "cargo run" {
 		if len(ops) > 1 && !strings.HasSuffix(ops[0].text, ".go") {
 			ops = ops[:1]
 		} else {
@@ -327,12 +327,12 @@ func (sh *shell) goBuild(r *commandRow, in invocation, o *options) {
 	}
 	for _, f := range ops {
 		if host, _, _ := strings.Cut(f.text, "/"); f.exact && strings.Contains(f.text, "@") && strings.Contains(host, ".") && !strings.HasPrefix(f.text, ".") {
-			sh.need("package.install", unversioned(f.text), true, in.pos, "go gets the module")
+			c.need("package.install", unversioned(f.text), true, c.in.pos, "go gets the module")
 			continue
 		}
 		if f.text == "..." {
 			f.text = "."
 		}
-		sh.role("xt", f, in.pos, r.Reason)
+		c.as("xt", f)
 	}
 }

@@ -1,0 +1,133 @@
+package scan
+
+import (
+	"strings"
+
+	"skillrun/policy"
+)
+
+// awk reads its program for system(), pipes, getline and redirections.
+func (c *command) awk() {
+	files := c.o.operands
+	var program field
+	if v, ok := c.o.value("-f", "--file"); ok {
+		c.path(executes, v, c.dir, c.in.pos, "awk runs the program")
+		c.unknownAt(c.in.pos, "not read: awk's program")
+	} else if v, ok := c.o.value("-e", "--source"); ok {
+		program = v
+	} else if len(files) > 0 {
+		program, files = files[0], files[1:]
+	}
+	if c.o.has("-l", "--load", "-W") || strings.Contains(program.text, "@load") || strings.Contains(program.text, "@include") {
+		c.unknownAt(c.in.pos, "not read: what awk loads")
+	}
+	for _, f := range files {
+		if f.exact && strings.Contains(f.text, "=") && !strings.ContainsAny(f.text[:strings.IndexByte(f.text, '=')], "/.") {
+			continue // an assignment
+		}
+		do := reads
+		if v, ok := c.o.value("-i", "--include"); ok && v.text == "inplace" {
+			do |= writes
+		}
+		c.path(do, f, c.dir, c.in.pos, "awk reads the files named")
+	}
+	if !program.exact && program.text == "" && len(c.o.operands) > 0 {
+		c.opaque(c.in.pos, "the awk program is decided at run time")
+		return
+	}
+	c.awkProgram(program, c.in.pos)
+}
+
+func (sh *shell) awkProgram(program field, pos policy.Pos) {
+	src := program.text
+	// str reads a string literal at i, which must be all of the operand.
+	str := func(i int) (string, bool) {
+		for i < len(src) && (src[i] == ' ' || src[i] == '(' || src[i] == '\t') {
+			i++
+		}
+		if i >= len(src) || src[i] != '"' {
+			return "", false
+		}
+		j := skipDelimited(src, i+1, '"')
+		rest := strings.TrimLeft(src[j:], " \t")
+		whole := rest == "" || strings.IndexByte(")};\n|", rest[0]) >= 0
+		return ansi(src[i+1 : max(i+1, j-1)]), whole
+	}
+	depth := 0
+	last := -1 // start of the last string literal
+	printing := false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '"':
+			last = i
+			i = skipDelimited(src, i+1, '"') - 1
+		case c == '/' && regexPlace(src, i):
+			i = skipDelimited(src, i+1, '/') - 1
+		case c == '#':
+			for i < len(src) && src[i] != '\n' {
+				i++
+			}
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' || c == '}' || c == '\n' || c == '{':
+			printing = false
+		case strings.HasPrefix(src[i:], "print"):
+			printing = true
+			i += 4
+		case strings.HasPrefix(src[i:], "system"):
+			if s, ok := str(i + 6); ok {
+				sh.code("shell", literal(s), pos, nil)
+			} else {
+				sh.opaque(pos, "awk runs a command that is decided at run time")
+			}
+			i += 5
+		case c == '|':
+			if i+1 < len(src) && src[i+1] == '|' {
+				i++
+				continue
+			}
+			rest := strings.TrimLeft(src[i+1:], "& \t")
+			if strings.HasPrefix(rest, "getline") {
+				if last >= 0 && strings.TrimSpace(src[min(i, skipDelimited(src, last+1, '"')):i]) == "" {
+					s, _ := str(last)
+					sh.code("shell", literal(s), pos, nil)
+				} else {
+					sh.opaque(pos, "awk runs a command that is decided at run time")
+				}
+			} else if s, ok := str(i + 1); ok {
+				sh.code("shell", literal(s), pos, nil)
+			} else {
+				sh.opaque(pos, "awk runs a command that is decided at run time")
+			}
+		case c == '>' && depth <= 0 && printing:
+			j := i + 1
+			if j < len(src) && src[j] == '>' {
+				j++
+			}
+			if s, ok := str(j); ok {
+				sh.path(writes, literal(s), sh.dir, pos, "awk prints into the file")
+			} else {
+				sh.path(writes, field{}, sh.dir, pos, "awk prints into a file")
+			}
+			i = j - 1
+		case strings.HasPrefix(src[i:], "getline"):
+			rest := strings.TrimLeft(src[i+7:], " \tabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+			if strings.HasPrefix(rest, "<") {
+				if s, ok := str(len(src) - len(rest) + 1); ok {
+					sh.path(reads, literal(s), sh.dir, pos, "awk reads the file")
+				} else {
+					sh.path(reads, field{}, sh.dir, pos, "awk reads a file")
+				}
+			}
+			i += 6
+		}
+	}
+}
+
+// regexPlace says whether a slash begins a regular expression.
+func regexPlace(s string, i int) bool {
+	t := strings.TrimRight(s[:i], " \t\n")
+	return t == "" || strings.IndexByte("(,{};!~&|=", t[len(t)-1]) >= 0 || strings.HasSuffix(t, "return")
+}

@@ -1,0 +1,171 @@
+package scan
+
+import "strings"
+
+// options are the parsed words of a command.
+type options struct {
+	operands []field
+	flags    []string
+	values   []optionValue
+}
+
+type optionValue struct {
+	name, role string
+	value      field
+}
+
+func (o *options) has(names ...string) bool {
+	for _, f := range o.flags {
+		for _, n := range names {
+			if f == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (o *options) value(names ...string) (field, bool) {
+	for i := len(o.values) - 1; i >= 0; i-- {
+		for _, n := range names {
+			if o.values[i].name == n {
+				return o.values[i].value, true
+			}
+		}
+	}
+	return field{}, false
+}
+
+// role finds the role of an option in a list of them. attached means that a
+// value must be attached.
+func role(opts, name string) (role string, takes, attached bool) {
+	for opts != "" {
+		var item string
+		item, opts, _ = strings.Cut(opts, " ")
+		if i := strings.LastIndexByte(item, ':'); i > 0 && item[:i] == name {
+			return item[i+1:], true, false
+		}
+		if i := strings.IndexByte(item, '?'); i > 0 && item[:i] == name {
+			if item[i+1:] == "" {
+				return "-", true, true
+			}
+			return item[i+1:], true, true
+		}
+	}
+	return "", false, false
+}
+
+// whole gives the option that a long one may be short for, as getopt_long takes
+// it: the first in the list.
+func whole(opts, name string) string {
+	long := name
+	for item := range strings.FieldsSeq(opts) {
+		full := item[:max(0, strings.IndexAny(item, ":?"))]
+		if full == name {
+			return name
+		}
+		if long == name && len(name) > 2 && strings.HasPrefix(full, name) {
+			long = full
+		}
+	}
+	return long
+}
+
+// parseOptions reads options as getopt does. With stop > 0 options end after
+// that many operands, where a command follows.
+func parseOptions(opts string, args []field, stop int) options {
+	var o options
+	for i := 0; i < len(args); i++ {
+		f := args[i]
+		t := f.text
+		if len(t) < 2 || t[0] != '-' || stop > 0 && len(o.operands) >= stop {
+			if stop > 0 && len(o.operands) >= stop-1 {
+				o.operands = append(o.operands, args[i:]...)
+				return o
+			}
+			o.operands = append(o.operands, f)
+			continue
+		}
+		if t == "--" && f.exact {
+			o.operands = append(o.operands, args[i+1:]...)
+			return o
+		}
+		next := func() (field, bool) {
+			if i+1 < len(args) {
+				i++
+				return args[i], true
+			}
+			return field{}, false
+		}
+		name, value, hasValue := strings.Cut(t, "=")
+		if hasValue && strings.HasPrefix(name, "--") {
+			name = whole(opts, name)
+		}
+		if r, takes, attached := role(opts, name); takes {
+			o.flags = append(o.flags, name)
+			v := f
+			v.text = value
+			ok := hasValue
+			if !hasValue && !attached {
+				v, ok = next()
+			}
+			if ok {
+				o.values = append(o.values, optionValue{name, r, v})
+			}
+			if r == "module" { // what follows is the module's
+				o.operands = append(o.operands, args[min(i+1, len(args)):]...)
+				return o
+			}
+			continue
+		}
+		o.flags = append(o.flags, name)
+		if strings.HasPrefix(t, "--") {
+			if hasValue {
+				v := f
+				v.text = value
+				o.values = append(o.values, optionValue{name, "-", v})
+			}
+			continue
+		}
+		for j := 1; j < len(t); j++ {
+			letter := "-" + t[j:j+1]
+			if j > 1 || len(t) > 2 {
+				o.flags = append(o.flags, letter)
+			}
+			r, takes, attached := role(opts, letter)
+			if !takes {
+				continue
+			}
+			v := f
+			v.text = t[j+1:]
+			ok := v.text != "" || attached || !f.exact
+			if !ok {
+				v, ok = next()
+			}
+			if ok && !(attached && v.text == "") {
+				o.values = append(o.values, optionValue{letter, r, v})
+			}
+			if r == "module" {
+				o.operands = append(o.operands, args[min(i+1, len(args)):]...)
+				return o
+			}
+			break
+		}
+	}
+	return o
+}
+
+func (o *options) counts(condition string) bool {
+	for _, c := range strings.Fields(condition) {
+		if c == "bare" && len(o.operands) == 0 {
+			return true
+		}
+		if c == "many" && len(o.operands) > 1 {
+			return true
+		}
+		if o.has(c) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package scan
+
+import (
+	"strings"
+
+	"skillrun/policy"
+)
+
+// role applies one role of the table's rows to one value: what the program does
+// with it. The name of a capability is a role, too.
+func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
+	does := func(a access) { sh.path(a, f, sh.dir, pos, reason) }
+	switch role {
+	case "-", "cd", "":
+	case "proxy", "raw", "raw2", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "editable", "lang", "module":
+		// Read by the program's own reader.
+
+	// Files.
+	case "r":
+		does(reads)
+	case "w":
+		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
+			f.text = code
+			sh.code("shell", f, pos, nil)
+			return
+		}
+		does(writes)
+	case "ws": // a file, whatever its name
+		does(writes)
+	case "d":
+		does(deletes)
+	case "b":
+		does(reads | writes)
+	case "x":
+		does(executes)
+	case "rx":
+		does(reads | executes)
+	case "xt": // a target: "./pkg/...", "tests/a.py::TestX"
+		f.text = strings.TrimSuffix(strings.TrimSuffix(f.text, "..."), "/")
+		f.text, _, _ = strings.Cut(f.text, "::")
+		if f.text == "" {
+			f.text = "."
+		}
+		does(executes)
+	case "rb": // a file, or an address
+		switch {
+		case f.text == "-":
+		case strings.Contains(f.text, "://"), strings.HasPrefix(f.text, "git@"):
+			sh.host("web.fetch", f, pos, reason)
+		default:
+			does(reads)
+		}
+	case "localdir": // a directory, or a package by its name
+		if f.exact && (strings.HasPrefix(f.text, ".") || strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~")) {
+			does(reads)
+		}
+	case "at", "hdr": // "@file", or data
+		if rest, ok := strings.CutPrefix(f.text, "@"); ok {
+			f.text = rest
+			does(reads)
+		}
+	case "fieldat": // "name=@file", or data
+		f.text = f.text[strings.IndexByte(f.text, '=')+1:]
+		sh.role("at", f, pos, reason)
+	case "fromfile": // "name=file", or a file
+		f.text = f.text[strings.IndexByte(f.text, '=')+1:]
+		does(reads)
+	case "fileb": // "file://path" of aws, "fileb://", or data
+		for _, p := range [...]string{"file://", "fileb://"} {
+			if rest, ok := strings.CutPrefix(f.text, p); ok {
+				f.text = rest
+				does(reads)
+			}
+		}
+	case "cookie": // "name=value", or a file
+		if f.exact && !strings.Contains(f.text, "=") {
+			does(reads)
+		}
+	case "mount":
+		sh.mount(f, pos, reason)
+	case "key": // a private key or another secret, whatever its name
+		p, exact := sh.env.target(f, sh.dir)
+		sh.need("secrets.read", p, exact, pos, reason)
+
+	// Hosts.
+	case "fetch":
+		sh.host("web.fetch", f, pos, reason)
+	case "net":
+		sh.host("network.client", f, pos, reason)
+	case "browse":
+		sh.host("web.interact", f, pos, reason)
+	case "interact": // a page to show: an address, or a file
+		if f.exact && !strings.Contains(f.text, "://") && !strings.HasPrefix(f.text, "www.") {
+			does(reads)
+			return
+		}
+		sh.host("web.interact", f, pos, reason)
+
+	// Code.
+	case "code":
+		sh.code("shell", f, pos, nil)
+	case "js":
+		sh.code("javascript", f, pos, nil)
+	case "py":
+		sh.code("python", f, pos, nil)
+	case "lang2":
+		sh.opaque(pos, "inline code in a language that is not read")
+	case "run": // a script: read too
+		sh.script(f, pos, reason)
+	case "req": // a script, or a package by its name
+		if !f.exact || strings.HasPrefix(f.text, ".") || strings.HasPrefix(f.text, "/") {
+			sh.script(f, pos, reason)
+		}
+	case "xm": // a module of Python
+		sh.module(f, nil, pos)
+	case "ex": // a command of vi or less
+		sh.editor(f, pos)
+	case "sqlite":
+		sh.sqlite(f, pos)
+	case "sql": // statements, among which the client has commands of its own
+		if strings.Contains(f.text, `\!`) || strings.HasPrefix(strings.TrimSpace(f.text), "system") || strings.Contains(f.text, "source") || strings.Contains(f.text, `\i`) {
+			sh.opaque(pos, "a command of the client")
+		}
+	case "dc":
+		if strings.Contains(f.text, "!") {
+			sh.opaque(pos, "dc runs a command")
+		}
+	case "gitset": // "section.key=value"
+		key, value, _ := strings.Cut(f.text, "=")
+		f.text = value
+		sh.gitSetting(key, f, pos)
+	case "rsh":
+		sh.remoteShell(f, pos, reason)
+	case "sshopt":
+		sh.sshOption(f, pos, reason)
+
+	// Names.
+	case "pkg":
+		sh.need("package.install", unversioned(f.text), f.exact, pos, reason)
+	case "assign": // "NAME=value"
+		f.text, _, _ = strings.Cut(f.text, "=")
+		sh.need("env_var.write", "$"+f.text, f.exact, pos, reason)
+	case "envname":
+		sh.need("env_var.write", "$"+f.text, f.exact, pos, reason)
+	case "envread":
+		sh.variable(f.text, pos)
+	default: // a capability
+		sh.need(role, f.text, f.exact, pos, reason)
+	}
+}
+
+// remoteShell reads what rsync -e is told to connect with: ssh and its options,
+// or any other command.
+func (sh *shell) remoteShell(f field, pos policy.Pos, reason string) {
+	words := strings.Fields(f.text)
+	if !f.exact || len(words) > 0 && words[0] != "ssh" && words[0] != "rsh" {
+		sh.code("shell", f, pos, nil)
+		return
+	}
+	var args []field
+	for _, w := range words[min(1, len(words)):] {
+		args = append(args, literal(strings.Trim(w, `"'`)))
+	}
+	o := parseOptions(rowsOf("ssh")[0].Opts, args, 0)
+	sh.applyOptions(&o, reason, pos)
+}
+
+// sshOption reads "ssh -o KEY=VALUE".
+func (sh *shell) sshOption(f field, pos policy.Pos, reason string) {
+	k, v, ok := strings.Cut(f.text, "=")
+	if !ok {
+		k, v, _ = strings.Cut(strings.TrimSpace(f.text), " ")
+	}
+	f.text = strings.TrimSpace(v)
+	switch strings.ToLower(strings.TrimSpace(k)) {
+	case "pkcs11provider", "securitykeyprovider":
+		sh.path(executes, f, sh.dir, pos, reason)
+	case "proxycommand", "localcommand", "knownhostscommand":
+		sh.code("shell", f, pos, nil)
+	case "identityfile":
+		sh.role("key", f, pos, reason)
+	case "proxyjump":
+		sh.host("network.client", f, pos, reason)
+	}
+}
+
+// unversioned removes the version from the name of a package.
+func unversioned(s string) string {
+	if i := strings.LastIndexByte(s, '@'); i > 0 {
+		s = s[:i]
+	}
+	if i := strings.IndexAny(s, "=<>~![;"); i > 0 {
+		s = s[:i]
+	}
+	return s
+}
+
+// mount reads "-v HOST:CONTAINER[:ro]".
+func (sh *shell) mount(f field, pos policy.Pos, reason string) {
+	do := reads | writes
+	parts := strings.Split(f.text, ":")
+	if len(parts) > 2 && strings.Contains(parts[2], "ro") {
+		do = reads
+	}
+	if strings.Contains(f.text, "src=") || strings.Contains(f.text, "source=") || strings.Contains(f.text, "type=") {
+		src := ""
+		for _, kv := range strings.Split(f.text, ",") {
+			k, v, _ := strings.Cut(kv, "=")
+			switch k {
+			case "src", "source":
+				src = v
+			case "readonly", "ro":
+				do = reads
+			case "type":
+				if v != "bind" {
+					return
+				}
+			}
+		}
+		parts = []string{src}
+	}
+	h := parts[0]
+	if f.exact && len(parts) == 1 && !strings.Contains(f.text, "=") {
+		return // a volume of the runtime's own
+	}
+	if h == "" || f.exact && !strings.ContainsAny(h[:1], "/.~$") {
+		return
+	}
+	f.text = h
+	f.exact = f.exact || !strings.Contains(h, "$") && !f.computed
+	sh.path(do, f, sh.dir, pos, reason)
+}

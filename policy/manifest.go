@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// ManifestNames are the files of a skill that may hold its manifest, strongest
-// first; the header of SKILL.md (or skill.md) comes after them.
 var manifestNames = [...]string{"skillguard-manifest.json", "manifest.json", ".skillguard.json", "skillrun.toml"}
 
 // ManifestNames lists the files of a skill directory that may hold its
-// manifest, strongest first. SKILL.md comes after them; see [ParseHeader].
+// manifest, strongest first. The header of SKILL.md (or skill.md) comes after
+// them; see [ParseHeader].
 func ManifestNames() []string { return append([]string(nil), manifestNames[:]...) }
 
 // ParseManifest reads a manifest in the form that the name of its file says:

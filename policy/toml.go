@@ -465,13 +465,7 @@ func (p *tomlParser) basic(long bool) (string, error) {
 			p.i++
 			return string(b), nil
 		case c == '"' && p.ahead(`"""`):
-			// Up to two quotes may stand before the three that end it.
-			for extra := 0; extra < 2 && p.ahead(`""""`); extra++ {
-				b = append(b, '"')
-				p.i++
-			}
-			p.i += 3
-			return string(b), nil
+			return string(p.closing(b)), nil
 		case c == '\n':
 			b = append(b, '\n')
 			p.newline()
@@ -493,6 +487,16 @@ func (p *tomlParser) basic(long bool) (string, error) {
 			p.i++
 		}
 	}
+}
+
+// closing reads the end of a long string: up to two quotes may stand before the
+// three that end it.
+func (p *tomlParser) closing(b []byte) []byte {
+	from, quote := p.i, p.peek()
+	for p.i < from+5 && p.peek() == quote {
+		p.i++
+	}
+	return append(b, p.data[from:p.i-3]...)
 }
 
 // folded skips a backslash at the end of a line with all white space after it.
@@ -579,12 +583,7 @@ func (p *tomlParser) literal(long bool) (string, error) {
 			p.i++
 			return string(b), nil
 		case c == '\'' && p.ahead(`'''`):
-			for extra := 0; extra < 2 && p.ahead(`''''`); extra++ {
-				b = append(b, '\'')
-				p.i++
-			}
-			p.i += 3
-			return string(b), nil
+			return string(p.closing(b)), nil
 		case c == '\n':
 			b = append(b, '\n')
 			p.newline()

@@ -51,7 +51,6 @@ type cell struct {
 
 	mu       sync.Mutex
 	refusals []linux.Refusal
-	controls []string
 	before   func(*linux.Supervisor, *exec.Cmd) // after the start
 	after    func(*linux.Supervisor)            // before Close
 }
@@ -215,7 +214,6 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		c.t.Errorf("%q ran into the time limit", argv)
 	}
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	c.controls = sup.ControlsMade()
 	if c.after != nil {
 		c.after(sup)
 	}

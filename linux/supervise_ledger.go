@@ -1,9 +1,6 @@
 package linux
 
-import (
-	"sort"
-	"sync"
-)
+import "sync"
 
 // fileID is the identity of a file or directory while it exists.
 type fileID struct{ dev, ino uint64 }
@@ -35,7 +32,6 @@ type ledger struct {
 	names    tally[entry]
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
-	control  map[string]struct{}
 }
 
 type entry struct {
@@ -92,7 +88,7 @@ const ledgerMost = 1 << 20
 func newLedger() *ledger {
 	return &ledger{
 		dirs: newTally[fileID](), names: newTally[entry](), sockets: map[fileID]int64{},
-		abstract: map[string]struct{}{}, control: map[string]struct{}{},
+		abstract: map[string]struct{}{},
 	}
 }
 
@@ -181,24 +177,4 @@ func (l *ledger) ownAbstract(name string) bool {
 	defer l.mu.Unlock()
 	_, ok := l.abstract[name]
 	return ok
-}
-
-// controlMade records a control file that an exception let the run make.
-func (l *ledger) controlMade(path string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.control) < 1000 {
-		l.control[path] = struct{}{}
-	}
-}
-
-func (l *ledger) controls() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var list []string
-	for p := range l.control {
-		list = append(list, p)
-	}
-	sort.Strings(list)
-	return list
 }

@@ -304,10 +304,6 @@ func (s *Supervisor) Close() error {
 	return s.err
 }
 
-// ControlsMade lists control files that exceptions let the run make, sorted:
-// the person should look at them.
-func (s *Supervisor) ControlsMade() []string { return s.decider.ledger.controls() }
-
 // The kernel's structures, include/uapi/linux/seccomp.h.
 type (
 	notification struct {

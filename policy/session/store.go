@@ -386,9 +386,3 @@ func (s *Session) Skills() map[string]string {
 
 // State gives the session state document, as it is kept.
 func (s *Session) State() ([]byte, error) { return s.state.JSON(&s.more) }
-
-// Tainted says what the session has been touched by, and by what.
-func (s *Session) Tainted(t Taint) (why string, tainted bool) {
-	m, ok := s.more.Taint[t]
-	return m.Why, ok
-}

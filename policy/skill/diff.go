@@ -84,11 +84,6 @@ func Compare(old, now []Permission, oldTree, nowTree []Entry) Diff {
 // did not have. Other terms count: which of two is wider is not always clear.
 func (d *Diff) Escalates() bool { return len(d.Added)+len(d.Wider)+len(d.Altered) > 0 }
 
-// Empty says whether nothing changed.
-func (d *Diff) Empty() bool {
-	return !d.Escalates() && len(d.Removed)+len(d.Narrower)+len(d.NewFiles)+len(d.GoneFiles)+len(d.ChangedFiles) == 0
-}
-
 // Lines tells the difference to people, rights first, at most max names of
 // files for each kind of change. Every line is printable.
 func (d *Diff) Lines(max int) []string {

@@ -142,9 +142,6 @@ func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string
 	return m
 }
 
-// Live is the number of connections alive.
-func (g *Gate) Live() int64 { return g.live.Load() }
-
 // Close ends all connections and makes the Serve methods return. When it
 // returns, the verdicts of what it has ended are reported.
 func (g *Gate) Close() error {

@@ -45,6 +45,9 @@ func ChunkSize(b []byte) (int64, int, error) { return chunkSize(b) }
 
 func (g *Gate) Reply(msg []byte) []byte { return g.reply(msg, true) }
 
+// Live is the number of connections alive.
+func (g *Gate) Live() int64 { return g.live.Load() }
+
 // Records gives what is kept of a name server's answer, and the name to ask for
 // next.
 func (g *Gate) Records(msg []byte, name string, t dnsmessage.Type) ([]netip.Addr, []dnsmessage.SVCBResource, string, error) {

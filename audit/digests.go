@@ -85,7 +85,7 @@ func fileKey(id private.Identity) [32]byte {
 // is known without reading the file.
 func (d *Digests) Cached(path string) (Digest, bool) {
 	id, err := private.Identify(unix.AT_FDCWD, path, true)
-	if err != nil || !id.Settled(d.now()) {
+	if err != nil || !id.Settled(d.now()) || !private.OrdinaryAt(path) {
 		return Digest{}, false
 	}
 	sum, ok := d.Lookup(fileKey(id))
@@ -135,7 +135,7 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	if before != after {
 		return Digest{}, fmt.Errorf("digest of %q: changed while it was read", path)
 	}
-	if before.Settled(d.now()) {
+	if before.Settled(d.now()) && private.Ordinary(fd) {
 		d.Store(fileKey(before), sum)
 	}
 	return sum, nil

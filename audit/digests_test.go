@@ -49,6 +49,16 @@ func TestDigests(t *testing.T) {
 		t.Fatal("believed although the file may still change within one tick")
 	}
 
+	// Where times of change say nothing, nothing is kept.
+	if _, err := os.Stat("/proc/version"); err == nil {
+		if _, err := old.File(context.Background(), "/proc/version"); err != nil {
+			t.Error(err)
+		}
+		if _, ok := old.Cached("/proc/version"); ok {
+			t.Error("what the kernel makes up was kept")
+		}
+	}
+
 	// Any change of the file makes the entry useless, times set back or not.
 	st, err := os.Stat(path)
 	check(t, err)

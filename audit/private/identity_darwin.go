@@ -2,6 +2,12 @@ package private
 
 import "golang.org/x/sys/unix"
 
+// ordinary knows the file systems of a machine's own disks.
+func ordinary(st *unix.Statfs_t) bool {
+	name := unix.ByteSliceToString(st.Fstypename[:])
+	return name == "apfs" || name == "hfs"
+}
+
 // Identify looks at name relative to the directory fd, links not followed
 // unless follow is set, or at fd itself if name is "".
 func Identify(fd int, name string, follow bool) (Identity, error) {

@@ -2,6 +2,17 @@ package private
 
 import "golang.org/x/sys/unix"
 
+// ordinary knows the file systems of a machine's own disks and memory.
+func ordinary(st *unix.Statfs_t) bool {
+	const zfs = 0x2fc12fc1
+	switch st.Type {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, zfs:
+		return true
+	}
+	return false
+}
+
 // Identify looks at name relative to the directory fd, links not followed
 // unless follow is set, or at fd itself if name is "".
 func Identify(fd int, name string, follow bool) (Identity, error) {

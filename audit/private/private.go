@@ -177,10 +177,25 @@ func (id Identity) Append(b []byte) []byte {
 	return b
 }
 
+// Ordinary says whether an open file is on a file system that keeps the time of
+// every change and lists every name. Others, a network's or a user program's,
+// may tell of any times.
+func Ordinary(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && ordinary(&st)
+}
+
+// OrdinaryAt is Ordinary of the file at path, links followed.
+func OrdinaryAt(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && ordinary(&st)
+}
+
 // Settled says whether, at now, the file was left alone long enough for its
 // identity to tell any later change: within one tick of the file system's
 // clock, 2 s on the coarsest, a second change would leave the same times. A
-// change time in the future is never settled.
+// change time in the future is never settled. It says nothing of a file that is
+// not on an [Ordinary] file system.
 func (id Identity) Settled(now time.Time) bool {
 	return now.UnixNano()-id.Ctime >= int64(2*time.Second)
 }

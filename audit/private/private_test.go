@@ -105,6 +105,24 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// Times of change count where they are kept: not in what the kernel makes up, nor
+// in what a network or a user's program says.
+func TestOrdinary(t *testing.T) {
+	for path, want := range map[string]bool{t.TempDir(): true, "/proc": false, "/dev/fd": false, "/none": false} {
+		if _, err := os.Stat(path); path == "/proc" && err != nil {
+			continue // on a Mac
+		}
+		if private.OrdinaryAt(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+		f, err := os.Open(path)
+		if err == nil && private.Ordinary(int(f.Fd())) != want {
+			t.Errorf("%s, open: %v", path, !want)
+		}
+		f.Close()
+	}
+}
+
 // What belongs to another user is refused, whoever runs the test.
 func TestForeign(t *testing.T) {
 	dir, file := "/", "/etc/passwd" // root's

@@ -2,9 +2,18 @@ package main
 
 import (
 	"reflect"
+	"time"
 
 	"skillrun/profiles"
 )
+
+// Settles says whether a launch would take a directory's unchanged times for an
+// unchanged listing.
+func Settles(name string, at time.Time) bool {
+	s := newSnapshot()
+	s.ReadDir(name)
+	return s.seen(at)[0].Settled
+}
 
 // Packables are profiles that use every kind of field.
 func Packables() []profiles.Profile {

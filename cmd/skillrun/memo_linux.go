@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skillrun/audit/private"
 	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -53,7 +54,8 @@ type seen struct {
 	// tells when they last changed.
 	Names uint64
 	// Settled says that ID changes whenever the contents do: the last change
-	// was long enough before the look for the next to have another time.
+	// was long enough before the look for the next to have another time, on a
+	// file system that keeps such times.
 	Settled bool
 }
 
@@ -79,8 +81,19 @@ const (
 // one: file systems keep times of a tick's or of a second's precision.
 const settledAfter = 2 * time.Second
 
-func (id identity) settledAt(t time.Time) bool {
-	return t.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
+// settling says of files whether they were settled at a time.
+type settling struct {
+	at       time.Time
+	ordinary map[uint64]bool // devices of the files that were asked about
+}
+
+func (s settling) has(name string, id identity) bool {
+	ordinary, known := s.ordinary[id.Dev]
+	if !known {
+		ordinary = private.OrdinaryAt("/" + name)
+		s.ordinary[id.Dev] = ordinary
+	}
+	return ordinary && s.at.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
 }
 
 // maxMemos is how many memos are kept.
@@ -246,12 +259,13 @@ func forgetOldest(dir string) error {
 // only opened is looked at now: a change since then was one after at.
 func (s *snapshot) seen(at time.Time) []seen {
 	list := make([]seen, 0, len(s.files)+len(s.dirs))
+	settled := settling{at, map[uint64]bool{}}
 	for name, f := range s.files {
 		o := f.seen(name, byLstat)
 		if st := statOf(f.info); st != nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
 			if o.Names = uint64(st.Nlink); o.Names > 1 {
 				o.ID = identity{uint64(st.Dev), st.Ino, uint64(st.Size), uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)}
-				o.Settled = o.ID.settledAt(at)
+				o.Settled = settled.has(name, o.ID)
 			}
 		}
 		list = append(list, o)
@@ -264,7 +278,7 @@ func (s *snapshot) seen(at time.Time) []seen {
 	}
 	for name, d := range s.dirs {
 		if d.read {
-			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: d.id.settledAt(at), There: failed}
+			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: settled.has(name, d.id), There: failed}
 			if d.err == nil {
 				o.There, o.Target = present, digestOf(d.entries)
 			}
@@ -274,7 +288,7 @@ func (s *snapshot) seen(at time.Time) []seen {
 	for name := range s.opened {
 		o := seen{Name: name, How: byOpen, There: failed, ID: identify("/" + name)}
 		if o.ID != (identity{}) {
-			o.There, o.Settled = present, o.ID.settledAt(at)
+			o.There, o.Settled = present, settled.has(name, o.ID)
 		}
 		list = append(list, o)
 	}

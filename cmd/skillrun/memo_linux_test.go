@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"skillrun/cmd/skillrun"
 	"skillrun/sandbox/sandboxtest"
@@ -218,6 +219,21 @@ func TestMemoChanges(t *testing.T) {
 				t.Error("the old plan was used")
 			}
 		})
+	}
+}
+
+// A directory on a file system of somebody's own making may hold another file
+// and have the times that it had: it is read again each time.
+func TestMemoTimes(t *testing.T) {
+	dir, _ := home(t)
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		want  bool
+	}{{dir, time.Hour, true}, {dir, time.Second, false}, {"/proc", time.Hour, false}, {"/sys/kernel", time.Hour, false}} {
+		if main.Settles(c.name[1:], time.Now().Add(c.after)) != c.want {
+			t.Errorf("%s after %v: %v", c.name, c.after, !c.want)
+		}
 	}
 }
 

@@ -171,6 +171,7 @@ type node struct {
 	path string
 	kind Kind
 	private.Identity
+	ordinary bool // lies on a file system that keeps times of change
 }
 
 // nodes are sorted by path.
@@ -197,6 +198,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("%q: more than %d directories deep", prefix, MaxDepth)
 	}
+	ordinary := private.Ordinary(fd)
 	names, err := d.Readdirnames(-1)
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, bare(err))
@@ -205,7 +207,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 		if len(*w) == MaxEntries {
 			return fmt.Errorf("more than %d files", MaxEntries)
 		}
-		n := node{path: prefix + name}
+		n := node{path: prefix + name, ordinary: ordinary}
 		if n.Identity, err = private.Identify(fd, name, false); err != nil {
 			return fmt.Errorf("%q: %w", n.path, err)
 		}
@@ -236,7 +238,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 
 func (w nodes) settled(now time.Time) bool {
 	for i := range w {
-		if !w[i].Settled(now) {
+		if !w[i].ordinary || !w[i].Settled(now) {
 			return false
 		}
 	}

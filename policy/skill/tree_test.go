@@ -194,6 +194,10 @@ func TestTreeCache(t *testing.T) {
 		}
 	})
 	var c memory
+	// Of what the kernel makes up, times of change say nothing.
+	if _, err := skill.Tree(context.Background(), "/proc/sys/user", &c, time.Now().Add(time.Hour)); err == nil && c.stores != 0 {
+		t.Error("a tree without times of change was stored")
+	}
 	dir := t.TempDir()
 	write(t, dir, sampleTree)
 	if _, err := skill.Tree(context.Background(), dir, &c, time.Now()); err != nil || c.stores != 0 {

@@ -21,9 +21,6 @@ type Preset struct {
 	AllowGaps []AllowedGap
 	// Approve is how confirm entries are answered unless a flag says.
 	Approve Approve
-	// Overlay runs on a copy of the workspace whose changes are accepted
-	// afterwards.
-	Overlay bool
 
 	Scan             Scan
 	Activation       Activation
@@ -163,8 +160,6 @@ func decodePreset(n *node) (p Preset, err error) {
 			p.Strict, err = v.bool(name)
 		case "allow_gaps":
 			p.AllowGaps, err = decodeGaps(v)
-		case "overlay":
-			p.Overlay, err = v.bool(name)
 		case "hide_checkout_credentials":
 			p.HideCheckoutCredentials, err = v.bool(name)
 		case "approve":

@@ -53,7 +53,6 @@ var presets = [...]Preset{
 			},
 		},
 		Approve: 1,
-		Overlay: true,
 		Unread:  1,
 		Limits: profiles.Limits{
 			Memory:    4294967296,

@@ -27,7 +27,7 @@ func auditCommand() *cli.Command {
 			}, Action: wordless(auditTail)},
 			{Name: "verify", Usage: "check the chain and name the first broken record", Action: wordless(auditVerify)},
 			{Name: "explain", Usage: "why a run, or a call of an agent's tool, was allowed or not", UsageText: "skillrun audit explain RUN", Action: auditExplain},
-			{Name: "sessions", Usage: "the agent sessions that the log tells of", Action: wordless(auditSessions)},
+			{Name: "sessions", Usage: "the agent sessions in the log", Action: wordless(auditSessions)},
 		},
 		Action: func(c *cli.Context) error {
 			return usage(errors.New("audit: show, tail, verify, explain or sessions"))

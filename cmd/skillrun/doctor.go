@@ -15,8 +15,8 @@ func doctorCommand() *cli.Command {
 		Usage: "try what this machine can enforce, and say how to mend what is missing",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the features as JSON, as --features reads them"},
-			&cli.StringFlag{Name: "agent", Usage: "try out how `AGENT` is told to ask, instead"},
-			&cli.StringSliceFlag{Name: "require", Usage: "fail unless `CHECK` passes; see the first column"},
+			&cli.StringFlag{Name: "agent", Usage: "try the hook of `AGENT` instead: send what it would send, run what comes back"},
+			&cli.StringSliceFlag{Name: "require", Usage: "fail unless `CHECK`, a name of the first column, passes"},
 		},
 		Action: wordless(func(c *cli.Context) error {
 			var checks []check

@@ -26,7 +26,7 @@ func execCommand(in *invocation) *cli.Command {
 		Usage:     "run a command with the rights that an agent's session gives it",
 		UsageText: "skillrun exec --session ID [flags] -- COMMAND [ARG...]",
 		Flags: append(runFlags(),
-			&cli.StringFlag{Name: "call", Usage: "`ID` of the use of the tool that was decided about; without it the decision is made now"},
+			&cli.StringFlag{Name: "call", Usage: "`ID` of the tool call that a hook decided about; without it the decision is made now"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
 		),
 		Action: func(c *cli.Context) error { return execSession(c, in) },

@@ -21,7 +21,7 @@ import (
 func explainCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "tell what a run may do, and why, from the compiled plan",
+		Usage:     "say what a run may do, and why, from the compiled plan",
 		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
 		Flags: append(append(policyFlags(), platformFlags()...),
 			&cli.StringFlag{Name: "path", Usage: "ask about a `PATH`"},

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,10 +71,7 @@ func usageOf(app *cli.App, words []string) string {
 	if len(words) > 0 && words[0] != "run" {
 		if cmd := app.Command(words[0]); cmd != nil {
 			name += " " + cmd.Name
-			text = cmp.Or(cmd.UsageText, name+" [flags]")
-			if len(cmd.Subcommands) > 0 {
-				text = name + " SUBCOMMAND"
-			}
+			text = cmd.UsageText
 		}
 	}
 	return "usage: " + text + "; see " + name + " --help"
@@ -196,7 +192,7 @@ func newApp(command []string, dashes bool) *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		quiet(c, onUsage)
+		finish(c, app.Name, onUsage)
 	}
 	return app
 }
@@ -212,11 +208,27 @@ func wordless(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// quiet keeps the library from printing usage on stdout, which is the child's.
-func quiet(c *cli.Command, onUsage cli.OnUsageErrorFunc) {
+// finish gives a command and those beneath it what all have: the library must not
+// print usage on stdout, which is the child's, and each says how it is used.
+func finish(c *cli.Command, above string, onUsage cli.OnUsageErrorFunc) {
 	c.OnUsageError = onUsage
 	c.HideHelpCommand = true
+	name := above + " " + c.Name
+	switch {
+	case c.UsageText != "":
+	case len(c.Subcommands) > 0:
+		c.UsageText = name + " SUBCOMMAND"
+	case len(c.Flags) > 0:
+		c.UsageText = name + " [flags]"
+	default:
+		c.UsageText = name
+	}
+	for _, f := range c.Flags {
+		if f, ok := f.(*cli.BoolFlag); ok {
+			f.DisableDefaultText = true // nobody wonders
+		}
+	}
 	for _, sub := range c.Subcommands {
-		quiet(sub, onUsage)
+		finish(sub, name, onUsage)
 	}
 }

@@ -29,11 +29,11 @@ func runCommand(in *invocation) *cli.Command {
 func runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own, as `HOW` says: auto, on or off"},
-		&cli.BoolFlag{Name: "denials", Usage: "show what was refused, reads too"},
-		&cli.BoolFlag{Name: "receipt", Usage: "show how each clause is held"},
-		&cli.BoolFlag{Name: "net-summary", Usage: "tell at the end which hosts were reached, and how much of each"},
+		&cli.BoolFlag{Name: "denials", Usage: "show each refusal as it happens, of reads too"},
+		&cli.BoolFlag{Name: "receipt", Usage: "show what holds each clause here, and how strongly"},
+		&cli.BoolFlag{Name: "net-summary", Usage: "say at the end which hosts were reached, with connections and bytes"},
 		&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
-		&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; --capture=full also the beginning of the outputs"},
+		&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; with `[=full]` also the beginning of the outputs"},
 		&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
 	}
 }

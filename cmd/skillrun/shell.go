@@ -19,7 +19,7 @@ const shellName = "skillrun-shell"
 func shellCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "shell",
-		Usage:     "stand for a shell: bash, confined",
+		Usage:     "run bash confined, for where a shell is expected",
 		UsageText: "skillrun shell [flags] [-c TEXT [ARG...] | FILE [ARG...] | TEXT]",
 		Flags:     append(policyFlags(), runFlags()...),
 		Action: func(c *cli.Context) error {

@@ -18,8 +18,8 @@ stdin, one JSON object a line:
 stdout, one object a line, flushed at the end: {"decision": EFFECT, "entry": "permissions[2]"|"task_scope[0]"|"granted_set[1]"|null}
   null: the level decided. A line that cannot be read gives {"decision": "deny", "entry": null, "error": TEXT}.
 
-Choices where the texts leave one. "Mended": first read otherwise; docs/sessions.md and DESIGN settle it:
- 1 Inside one source the priority decides, then the stricter. Between sources a deny wins, then the priority (an untrusted skill's counts as 0 at most), then the stricter, then the first. Mended, was: deny first whatever the priorities. A priority is "conflict-resolution" between one author's entries; that deny wins (DESIGN 3.1) is said of Profiles, where exceptions are fields.
+Choices where the texts leave one. "Mended": first read otherwise; docs/sessions.md settles it:
+ 1 Inside one source the priority decides, then the stricter. Between sources a deny wins, then the priority (an untrusted skill's counts as 0 at most), then the stricter, then the first. Mended, was: deny first whatever the priorities. A priority is "conflict-resolution" between one author's entries; that deny wins is said of Profiles, where exceptions are fields.
  2 Nothing declared, or no constraint met (4.2 asks, 4.4 blocks): "undeclared" by the level of what is asked, confirm where absent, also for normal.
  3 A denied command pattern that matches denies at once (4.5), whatever the entry's effect, priority and other constraints. Other constraints unmet: the entry is not there.
  4 A constraint that cannot be judged (unknown key, no path to compare, bad time or regex) is unmet for allow and confirm, met for deny.
@@ -28,7 +28,7 @@ Choices where the texts leave one. "Mended": first read otherwise; docs/sessions
  7 A grant of a system capability counts only if granted_at >= initialized_at, or its source is user-config. A grant without effect is an allow; with another effect it is none.
  8 Empty task_scope: no narrowing. Otherwise the stricter of pool and task scope; no entry of the task scope that fits: the stricter of pool and "undeclared".
  9 Missing workspace_only is true for source_code.read/write/delete; filesystem.write/delete and source_code.execute are bound to the workspace unless they have a resource_scope (mended: "anywhere" would be the system's own files); neither on a deny. It asks for a path in filesystem, source_code and commit (mended: commit too, it lies in a repository), and is vacuous where other capabilities name none.
-10 resource_scope [] names nothing (mended, was: as absent. Zero values deny, DESIGN 3.8). secrets.* without one is unmet, but a deny covers all. "*.a" covers names beneath a only. Paths go by whole components, cleaned; "~" is a name.
+10 resource_scope [] names nothing (mended, was: as absent. Zero values deny). secrets.* without one is unmet, but a deny covers all. "*.a" covers names beneath a only. Paths go by whole components, cleaned; "~" is a name.
 11 Time windows are in UTC, start included, end not, start > end goes over midnight (days are those of "now"); start == end is never. A rate limit counts uses in (now - S, now].
 12 An unknown capability is denied. Hook-only names without a level are system. Expired means expires_at <= now, for denials too.
 """

@@ -1,6 +1,10 @@
 package linux
 
-import "sync"
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+)
 
 // fileID is the identity of a file or directory while it exists.
 type fileID struct{ dev, ino uint64 }
@@ -23,6 +27,9 @@ type place struct {
 // number cannot be that of one that was there at the start as long as that one
 // exists, and when the run removes a directory its number leaves the ledger.
 //
+// Some file systems, of user programs mostly, tell of the same number for every
+// file. There a name counts at its path only, and no directory counts as made.
+//
 // Calls are made on several threads and noted as they come to an end, which may
 // be in another order: a number or a name may be noted as made again before the
 // removal that made it free. So what is about to be removed is counted.
@@ -30,13 +37,23 @@ type ledger struct {
 	mu       sync.Mutex
 	dirs     tally[fileID]
 	names    tally[entry]
+	alike    map[uint64]bool  // devices on which directories have one number
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
 }
 
+// entry is a name where it was made. A directory that was there at the start and
+// has moved since, which takes the right to delete, has its names as old ones.
 type entry struct {
 	dir  fileID
 	name string
+	at   uint64 // what the directory's path comes to
+}
+
+var pathSeed = maphash.MakeSeed()
+
+func entryOf(pl place) entry {
+	return entry{pl.dir, pl.name, maphash.String(pathSeed, strings.TrimSuffix(pl.path, pl.name))}
 }
 
 // tally counts how often something was made and not removed, while removals of
@@ -87,7 +104,7 @@ const ledgerMost = 1 << 20
 
 func newLedger() *ledger {
 	return &ledger{
-		dirs: newTally[fileID](), names: newTally[entry](), sockets: map[fileID]int64{},
+		dirs: newTally[fileID](), names: newTally[entry](), alike: map[uint64]bool{}, sockets: map[fileID]int64{},
 		abstract: map[string]struct{}{},
 	}
 }
@@ -96,8 +113,10 @@ func newLedger() *ledger {
 func (l *ledger) madeDir(dir fileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dirs.has(dir)
+	return l.hasDir(dir)
 }
+
+func (l *ledger) hasDir(dir fileID) bool { return l.dirs.has(dir) && !l.alike[dir.dev] }
 
 // made says whether the run made the name.
 func (l *ledger) made(pl place) bool {
@@ -106,7 +125,7 @@ func (l *ledger) made(pl place) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dirs.has(pl.dir) || l.names.has(entry{pl.dir, pl.name})
+	return l.hasDir(pl.dir) || l.names.has(entryOf(pl))
 }
 
 // add records a name that the run made; dir is its identity if it is a
@@ -114,8 +133,11 @@ func (l *ledger) made(pl place) bool {
 func (l *ledger) add(pl place, dir fileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.dirs.has(pl.dir) {
-		l.names.add(entry{pl.dir, pl.name})
+	if dir != (fileID{}) && dir == pl.dir {
+		l.alike[dir.dev] = true // unlike its holder, on any other
+	}
+	if !l.hasDir(pl.dir) {
+		l.names.add(entryOf(pl))
 	}
 	if dir != (fileID{}) {
 		l.dirs.add(dir)
@@ -132,7 +154,7 @@ func (l *ledger) each(pl place, dir fileID, name func(entry), number func(fileID
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if pl.name != "" {
-		name(entry{pl.dir, pl.name})
+		name(entryOf(pl))
 	}
 	if dir != (fileID{}) {
 		number(dir)

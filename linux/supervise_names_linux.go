@@ -863,7 +863,7 @@ func (k *kept) keep(o *object) {
 func (k *kept) owns(o *object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.last[entry{o.place.dir, o.place.name}] == o.id()
+	return k.last[entryOf(o.place)] == o.id()
 }
 
 // saved notes the file that an atomic save has put at an old name.
@@ -874,7 +874,7 @@ func (k *kept) saved(pl place, id fileID) {
 		k.last = map[entry]fileID{}
 	}
 	if len(k.last) < ledgerMost {
-		k.last[entry{pl.dir, pl.name}] = id
+		k.last[entryOf(pl)] = id
 	}
 }
 

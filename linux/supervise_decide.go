@@ -316,6 +316,11 @@ func (d *decider) link(from, to place) ruling {
 	if r := d.create(to, symlink); !r.ok() { // it may be one
 		return r
 	}
+	// The new name is one that the run made, by which it may change the file.
+	if r := d.edit(from, profiles.Write); !r.ok() {
+		r.errno = errXdev
+		return r
+	}
 	return d.gain(from, to)
 }
 

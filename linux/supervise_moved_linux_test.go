@@ -113,3 +113,29 @@ print(tries(shutil.move, there + "y", "y"), tries(shutil.move, there + "z", "z")
 		}
 	})
 }
+
+// A second name in a directory in which names may be made, and nothing changed,
+// is none by which a file that was there can be changed.
+func TestSupervisedLinked(t *testing.T) {
+	both(t, func(t *testing.T, c *cell) {
+		const program = `exec 2>/dev/null; echo new >new; ln new newer && echo more >>newer; ln old link; echo changed >link; chmod 700 link; chmod 700 old; cat new`
+		c.profile.Paths[0].Access = workspaceRights &^ profiles.Write
+		c.write("old", "old")
+		must(t, os.Chmod(c.ws+"/old", 0o644))
+		r := c.run("sh", "-c", program)
+		if r.out != "new\nmore\n" {
+			t.Errorf("exit %d:\n%s%s", r.code, r.out, c.explain())
+		}
+		b, err := os.ReadFile(c.ws + "/old")
+		info, _ := os.Stat(c.ws + "/old")
+		if err != nil || string(b) != "old" || info.Mode().Perm() != 0o644 {
+			t.Errorf("the file: %v %q %v", err, b, info.Mode())
+		}
+		control := newCell(t)
+		control.write("old", "old")
+		control.bare("sh", "-c", program)
+		if b, _ := os.ReadFile(control.ws + "/old"); string(b) != "changed\n" {
+			t.Fatalf("control: %q", b)
+		}
+	})
+}

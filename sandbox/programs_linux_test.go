@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -26,127 +25,10 @@ import (
 	"skillrun/sandbox"
 )
 
-// step is one system call, or two, of a random program.
-type step struct {
-	Op   string
-	A, B string
-	N    uint64
-}
-
-// The test binary, started with this variable, performs the steps that it
-// holds. It minds no error and prints what it reads.
-const programVar = "PROGRAM_STEPS"
-
-var ops = []string{"read", "write", "append", "create", "temporary", "truncate", "unlink", "rmdir", "mkdir", "rename", "exchange", "link", "symlink",
-	"chmod", "utimes", "setxattr", "mknod", "chdir", "copy", "path", "list", "raw"}
-
-func performSteps() {
-	var steps []step
-	if err := json.Unmarshal([]byte(os.Getenv(programVar)), &steps); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	for _, s := range steps {
-		s.perform()
-	}
-}
-
-func (s step) perform() {
-	open := func(path string, flags int) int {
-		fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(s.N)&0o777)
-		if err != nil {
-			return -1
-		}
-		return fd
-	}
-	write := func(fd int) { unix.Write(fd, []byte("written")); unix.Close(fd) }
-	read := func(fd int) []byte {
-		b := make([]byte, 1<<10)
-		n, _ := unix.Read(fd, b)
-		unix.Close(fd)
-		return b[:max(n, 0)]
-	}
-	switch s.Op {
-	case "read":
-		fmt.Printf("%s\n", read(open(s.A, unix.O_RDONLY)))
-	case "write":
-		write(open(s.A, unix.O_RDWR))
-	case "append":
-		write(open(s.A, unix.O_WRONLY|unix.O_APPEND))
-	case "create":
-		write(open(s.A, unix.O_WRONLY|unix.O_CREAT|int(s.N)&(unix.O_TRUNC|unix.O_EXCL|unix.O_NOFOLLOW)))
-	case "temporary":
-		fd := open(s.A, unix.O_TMPFILE|unix.O_RDWR)
-		unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, s.B, unix.AT_SYMLINK_FOLLOW)
-		write(fd)
-	case "truncate":
-		unix.Truncate(s.A, int64(s.N%5))
-	case "unlink":
-		unix.Unlink(s.A)
-	case "rmdir":
-		unix.Rmdir(s.A)
-	case "mkdir":
-		unix.Mkdir(s.A, 0o755)
-	case "rename":
-		unix.Rename(s.A, s.B)
-	case "exchange":
-		unix.Renameat2(unix.AT_FDCWD, s.A, unix.AT_FDCWD, s.B, uint(s.N)&7)
-	case "link":
-		unix.Linkat(unix.AT_FDCWD, s.A, unix.AT_FDCWD, s.B, int(s.N)&unix.AT_SYMLINK_FOLLOW)
-	case "symlink":
-		unix.Symlink(s.A, s.B)
-	case "chmod":
-		unix.Chmod(s.A, uint32(s.N)&0o7777|0o400)
-	case "utimes":
-		unix.Utimes(s.A, []unix.Timeval{{Sec: 1}, {Sec: 2}})
-	case "setxattr":
-		unix.Setxattr(s.A, "user.random", []byte{byte(s.N)}, 0)
-	case "mknod":
-		unix.Mknod(s.A, unix.S_IFIFO|0o600, 0)
-	case "chdir":
-		unix.Chdir(s.A)
-	case "copy":
-		data := read(open(s.A, unix.O_RDONLY))
-		if fd := open(s.B, unix.O_WRONLY|unix.O_CREAT); fd >= 0 {
-			unix.Write(fd, data)
-			unix.Close(fd)
-		}
-	case "path":
-		fd := open(s.A, unix.O_PATH)
-		again := "/proc/self/fd/" + strconv.Itoa(fd)
-		if s.N&1 == 0 {
-			write(open(again, unix.O_WRONLY))
-		} else {
-			fmt.Printf("%s\n", read(open(again, unix.O_RDONLY)))
-		}
-		unix.Close(fd)
-	case "list":
-		os.ReadDir(s.A)
-	case "raw":
-		// Any call with names or nothing for arguments, but for those that end,
-		// stop or replace this process, or would wait.
-		nr := uintptr(s.N % 470)
-		switch nr {
-		case unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RT_SIGRETURN, unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_CLONE, unix.SYS_CLONE3,
-			unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGSUSPEND, unix.SYS_RT_SIGTIMEDWAIT, unix.SYS_PPOLL, unix.SYS_PSELECT6,
-			unix.SYS_MUNMAP, unix.SYS_MMAP, unix.SYS_MREMAP, unix.SYS_MPROTECT, unix.SYS_BRK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_SECCOMP,
-			unix.SYS_FUTEX, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_SIGALTSTACK, unix.SYS_SET_TID_ADDRESS, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
-			unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_RSEQ, unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_READ, unix.SYS_EPOLL_PWAIT, unix.SYS_FLOCK:
-			return
-		}
-		if legacyBlocks(nr) {
-			return
-		}
-		a, _ := unix.BytePtrFromString(s.A)
-		b, _ := unix.BytePtrFromString(s.B)
-		rawNames(nr, a, b, s.N)
-	}
-}
-
 // randomPath is a path of the tree by some spelling.
 func randomPath(r *rand.Rand, paths []string) string {
 	p := paths[r.IntN(len(paths))]
-	switch r.IntN(8) {
+	switch r.IntN(10) {
 	case 0:
 		p = filepath.Join(filepath.Dir(p), "new"+strconv.Itoa(r.IntN(6)))
 	case 1:
@@ -157,6 +39,10 @@ func randomPath(r *rand.Rand, paths []string) string {
 		p = filepath.Join(filepath.Dir(p), "new"+strconv.Itoa(r.IntN(6)), filepath.Base(p))
 	case 4:
 		p = filepath.Base(p) // beneath wherever it is
+	case 5:
+		p = filepath.Join(filepath.Base(filepath.Dir(p)), filepath.Base(p))
+	case 6:
+		p = "../" + filepath.Base(p)
 	}
 	return p
 }
@@ -168,6 +54,9 @@ func randomProfile(r *rand.Rand, base *profiles.Profile, dirs, files []string) *
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	for range 1 + r.IntN(4) {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: pick(dirs), Tree: true, Access: profiles.Access(1 + r.IntN(int(profiles.AllAccess)))})
+	}
+	for range r.IntN(3) {
+		p.Paths = append(p.Paths, profiles.PathRule{Path: pick(files), Access: profiles.Access(1 + r.IntN(int(profiles.AllAccess)))})
 	}
 	for range r.IntN(4) {
 		d := profiles.Denial{Path: pick(append(dirs[1:len(dirs):len(dirs)], files...)), Access: profiles.AllAccess}
@@ -267,9 +156,17 @@ func crimes(p *profiles.Profile, before, after map[string]state, output []byte) 
 			list = append(list, "read: "+path)
 		}
 	}
-	for path := range after {
+	for path, now := range after {
 		if _, there := before[path]; !there && !allows(path, profiles.Create) {
 			list = append(list, "made: "+path)
+		}
+		if !now.kind.IsRegular() || !allows(path, profiles.Read) {
+			continue
+		}
+		for other, was := range before {
+			if other != path && was.kind.IsRegular() && strings.Contains(now.text, was.text) && !strings.Contains(before[path].text, was.text) && !allows(other, profiles.Read) {
+				list = append(list, "brought: "+other+" to "+path)
+			}
 		}
 	}
 	slices.Sort(list)
@@ -434,21 +331,4 @@ func runProgram(t *testing.T, p *profiles.Profile, self string, mode sandbox.Mod
 		t.Fatalf("%v (mode %v)\n%s", err, mode, about(p, dir))
 	}
 	return out
-}
-
-// rawNames makes a call with names where calls have them.
-func rawNames(nr uintptr, a, b *byte, n uint64) {
-	cwd := unix.AT_FDCWD
-	at := uintptr(cwd)
-	small := uintptr(n >> 32 & 7)
-	switch n >> 60 & 3 {
-	case 0:
-		syscall.RawSyscall6(nr, uintptr(unsafe.Pointer(a)), uintptr(unsafe.Pointer(b)), small, small, 0, 0)
-	case 1:
-		syscall.RawSyscall6(nr, at, uintptr(unsafe.Pointer(a)), at, uintptr(unsafe.Pointer(b)), small, 0)
-	case 2:
-		syscall.RawSyscall6(nr, at, uintptr(unsafe.Pointer(a)), small, uintptr(unsafe.Pointer(b)), small, 0)
-	default:
-		syscall.RawSyscall6(nr, uintptr(unsafe.Pointer(a)), small, uintptr(unsafe.Pointer(b)), small, small, 0)
-	}
 }

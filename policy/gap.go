@@ -25,7 +25,7 @@ func CheckGap(name string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	if s := nearest(name, known); s != "" {
+	if s := Nearest(name, known); s != "" {
 		return fmt.Errorf("unknown clause %q (did you mean %q?)", name, s)
 	}
 	group, _, _ := strings.Cut(name, ".")

@@ -194,7 +194,7 @@ func unknownCapability(pos Pos, name string) error {
 	for i := range taxonomy {
 		names[i] = taxonomy[i].Name
 	}
-	if s := nearest(name, names); s != "" {
+	if s := Nearest(name, names); s != "" {
 		return errorAt(pos, "unknown capability %q (did you mean %q?)", name, s)
 	}
 	if near := related(name, names); near != nil {
@@ -453,7 +453,7 @@ next:
 				continue next
 			}
 		}
-		if s := nearest(n.keys[i].name, known); s != "" {
+		if s := Nearest(n.keys[i].name, known); s != "" {
 			return errorAt(n.keys[i].pos, "unknown key %q in %s (did you mean %q?)", n.keys[i].name, what, s)
 		}
 		return errorAt(n.keys[i].pos, "unknown key %q in %s", n.keys[i].name, what)

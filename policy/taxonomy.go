@@ -176,9 +176,9 @@ func Expand(pattern string) []*Capability {
 	return all
 }
 
-// nearest suggests the known name closest to a misspelt one; "" if none is
+// Nearest suggests the known name closest to a misspelt one; "" if none is
 // close.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
 		if d := edits(name, k, distance); d < distance {

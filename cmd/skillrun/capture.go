@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"io"
 
 	"skillrun/audit"
@@ -19,7 +19,7 @@ func (m *captureMode) Set(s string) error {
 	case "false":
 		*m = ""
 	default:
-		return fmt.Errorf("%s is not full", quote(s))
+		return errors.New("not full; without a value it records digests and sizes")
 	}
 	return nil
 }

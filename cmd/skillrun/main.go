@@ -45,8 +45,13 @@ func realMain(args []string) int {
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")
 	}
-	leaveOut(app, before)
-	err := app.Run(append([]string{"skillrun"}, before...))
+	err := misused(app.Commands, before)
+	if err != nil {
+		err = usage(err)
+	} else {
+		leaveOut(app, before)
+		err = app.Run(append([]string{"skillrun"}, before...))
+	}
 	var exit exitError
 	switch {
 	case err == nil:
@@ -108,23 +113,19 @@ func leaveOut(app *cli.App, words []string) {
 		return
 	}
 	cmd.Flags = slices.DeleteFunc(cmd.Flags, func(f cli.Flag) bool {
-		name, alias := "", []string(nil)
 		switch f := f.(type) {
-		case *cli.BoolFlag:
-			name, alias = f.Name, f.Aliases
+		case *cli.BoolFlag, *cli.StringSliceFlag:
 		case *cli.StringFlag:
-			name, alias = f.Name, f.Aliases
 			if f.Value != "" {
 				return false
 			}
-		case *cli.StringSliceFlag:
-			name, alias = f.Name, f.Aliases
 		default:
 			return false
 		}
+		names := namesOf(f)
 		return !slices.ContainsFunc(words, func(word string) bool {
 			word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
-			return word == name || slices.Contains(alias, word)
+			return slices.Contains(names, word)
 		})
 	})
 }

@@ -310,6 +310,26 @@ func (e *Entry) source() string {
 // covers the same right and no other. Place, priority and message do not count.
 func (e *Entry) Key() string {
 	var b strings.Builder
+	b.WriteString(e.what())
+	c := &e.Constraints
+	if c.Window.Pos != (Pos{}) {
+		fmt.Fprintf(&b, " window=%v-%v%v", c.Window.From, c.Window.To, c.Window.Days)
+		if c.Window.Zone != nil {
+			b.WriteString(c.Window.Zone.String())
+		}
+	}
+	if c.Rate.Pos != (Pos{}) {
+		fmt.Fprintf(&b, " rate=%d/%v,%d,%d", c.Rate.Max, c.Rate.Per, c.Rate.MaxBytes, c.Rate.MaxConnections)
+	}
+	if !e.Expires.IsZero() {
+		b.WriteString(" until=" + e.Expires.UTC().Format(time.RFC3339Nano))
+	}
+	return b.String()
+}
+
+// what is the right without when and how often.
+func (e *Entry) what() string {
+	var b strings.Builder
 	b.WriteString(e.Capability)
 	c := &e.Constraints
 	if c.WorkspaceOnly == Yes {
@@ -329,19 +349,59 @@ func (e *Entry) Key() string {
 	for _, p := range c.DeniedCommands {
 		fmt.Fprintf(&b, " not=%q", p.Text)
 	}
-	if c.Window.Pos != (Pos{}) {
-		fmt.Fprintf(&b, " window=%v-%v%v", c.Window.From, c.Window.To, c.Window.Days)
-		if c.Window.Zone != nil {
-			b.WriteString(c.Window.Zone.String())
+	return b.String()
+}
+
+// Brief is the right in one line for a person, in the manifest's words and with
+// its terms.
+func (e *Entry) Brief() string { return e.what() + e.terms() }
+
+// terms are when and how often, for a person: ", 09:00-17:00 UTC on Mon Tue, at
+// most 10 times in 1h".
+func (e *Entry) terms() string {
+	var b strings.Builder
+	if w := &e.Constraints.Window; w.Pos != (Pos{}) {
+		clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
+		zone := "UTC"
+		if w.Zone != nil {
+			zone = w.Zone.String()
+		}
+		fmt.Fprintf(&b, ", %s-%s %s", clock(w.From), clock(w.To), zone)
+		for i, d := range w.Days {
+			b.WriteString([...]string{" on ", " "}[min(i, 1)] + d.String()[:3])
 		}
 	}
-	if c.Rate.Pos != (Pos{}) {
-		fmt.Fprintf(&b, " rate=%d/%v,%d,%d", c.Rate.Max, c.Rate.Per, c.Rate.MaxBytes, c.Rate.MaxConnections)
+	if r := &e.Constraints.Rate; r.Pos != (Pos{}) {
+		if r.Max > 0 {
+			per := "a session"
+			if r.Per > 0 {
+				per = shortTime(r.Per)
+			}
+			fmt.Fprintf(&b, ", at most %d times in %s", r.Max, per)
+		}
+		if r.MaxConnections > 0 {
+			fmt.Fprintf(&b, ", at most %d connections", r.MaxConnections)
+		}
+		if r.MaxBytes > 0 {
+			fmt.Fprintf(&b, ", at most %d bytes", r.MaxBytes)
+		}
 	}
 	if !e.Expires.IsZero() {
-		b.WriteString(" until=" + e.Expires.UTC().Format(time.RFC3339Nano))
+		b.WriteString(", until " + e.Expires.UTC().Format(time.RFC3339))
 	}
 	return b.String()
+}
+
+// shortTime is a duration without the zeros that Go ends it with: 1h, not 1h0m0s.
+func shortTime(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func values(ts []Text) []string {

@@ -182,6 +182,7 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 			b.WriteString(" (" + a.Name + ": " + strings.Join(a.Values, ", ") + ")")
 		}
 	}
+	b.WriteString(e.terms())
 	text := Escape(b.String())
 	if e.Message != "" {
 		text += ` - the skill says "` + Escape(e.Message) + `"`

@@ -30,7 +30,7 @@ func (j *job) consent() error {
 	}
 	pending := j.pending()
 	if j.unasked && len(pending) > 0 {
-		say("not granted, since nobody is asked here: %s", strings.Join(keysOf(pending), ", "))
+		say("not granted, since nobody is asked here: %s", briefly(pending))
 		hint("--approve declared accepts what is declared for this run, --approve none runs without it and without this line")
 	}
 	if j.approve != policy.ApproveAsk || len(pending) == 0 {
@@ -38,7 +38,7 @@ func (j *job) consent() error {
 	}
 	tty, err := openTerminal()
 	if err != nil {
-		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", strings.Join(keysOf(pending), ", "))
+		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", briefly(pending))
 		if j.memory != nil && !j.memory.holds() {
 			err = fmt.Errorf("%w; %w", j.memory.stale, err)
 		}
@@ -182,4 +182,13 @@ func keysOf(qs []policy.Question) []string {
 		keys[i] = q.Key
 	}
 	return keys
+}
+
+// briefly tells what is asked in one line. Terms have commas.
+func briefly(qs []policy.Question) string {
+	all := make([]string, len(qs))
+	for i, q := range qs {
+		all[i] = q.Entry.Brief()
+	}
+	return strings.Join(all, "; ")
 }

@@ -46,6 +46,8 @@ func ParseGrant(s, source string) (Entry, error) {
 	case c == nil:
 		err := unknownCapability(e.Pos, name).(*Error)
 		return fail(err.What)
+	case !scoped && (c.means == readSecrets || c.means == writeSecrets || c.means == deleteSecrets):
+		return fail("names no secret, and gives none: " + name + ":~/FILE, or " + name + ":VARIABLE")
 	case scoped && networked(c):
 		if _, _, fault := ParseHost(scope); fault != "" {
 			return fail(fault)

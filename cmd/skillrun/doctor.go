@@ -39,6 +39,9 @@ func doctorCommand() *cli.Command {
 				}
 				fmt.Fprintf(os.Stdout, "%s\n", b)
 			}
+			// Before anything is written: a reader that leaves, such as head, ends
+			// this process, and a directory of its own would stay behind.
+			limits := limitsHere(features)
 			failed := map[string]bool{}
 			for _, k := range checks {
 				failed[k.name] = !k.ok
@@ -55,7 +58,7 @@ func doctorCommand() *cli.Command {
 				}
 			}
 			if !c.Bool("json") {
-				for _, l := range limitsHere(features) {
+				for _, l := range limits {
 					fmt.Fprintf(os.Stdout, "%-14s %-8s %s\n", "limit", l.Name, l.Note)
 				}
 			}

@@ -35,6 +35,9 @@ func explainCommand(in *invocation) *cli.Command {
 }
 
 func explain(c *cli.Context, in *invocation, w io.Writer) error {
+	if c.IsSet("access") && !c.IsSet("path") {
+		return usage(errors.New("--access: to what? name it with --path"))
+	}
 	j, err := newJob(c, in.command, answers{})
 	if err != nil {
 		return err

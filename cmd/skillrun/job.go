@@ -196,6 +196,9 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		if err != nil {
 			return usage(err)
 		}
+		if j.absent(&e) {
+			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s: nothing is there now", named(g))})
+		}
 		in.Grants = append(in.Grants, e)
 	}
 	in.Grants = append(in.Grants, config.grants(j.skill)...)
@@ -218,6 +221,27 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		in.Narrowings = append(in.Narrowings, j.vars.narrowing)
 	}
 	return nil
+}
+
+// absent says whether a grant of files names one that is not there, as a name
+// with a slip in it does. What the run is to make need only have a place.
+func (j *job) absent(e *policy.Entry) bool {
+	group, right, _ := strings.Cut(e.Capability, ".")
+	if group != "filesystem" && group != "source_code" || len(e.Constraints.Scope) != 1 {
+		return false
+	}
+	file := ofHome(e.Constraints.Scope[0].Value, j.host.Home)
+	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "*?[") {
+		return false
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(j.workspace, file)
+	}
+	if right == "write" {
+		file = filepath.Dir(filepath.Clean(file))
+	}
+	_, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // firm says that the limits of the run as a whole are to be the kernel's: a

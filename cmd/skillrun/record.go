@@ -131,6 +131,11 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	if j.session != nil {
 		r.id, r.tells = j.session.run, j.session.call != ""
 	}
+	if err := r.placed(); err != nil {
+		r.log.Close()
+		r.cache.Close()
+		return nil, err
+	}
 	r.capture(c.Generic("capture"))
 	r.interpreter, r.script = j.programs(path)
 	go r.lookUp()
@@ -532,6 +537,29 @@ func (r *recorder) write(rep report) {
 	if err != nil {
 		say("cannot write the report: %v", err)
 	}
+}
+
+// placed says why a report could not be written where the person wants it:
+// after a run it would be too late to say so.
+func (r *recorder) placed() error {
+	if r.report == "" {
+		return nil
+	}
+	path, err := filepath.Abs(r.report)
+	if err != nil {
+		return err
+	}
+	real, shared, err := followOurs(path, r.runsWrite)
+	if shared {
+		path = real
+	}
+	if err == nil {
+		err = writable(path)
+	}
+	if err != nil {
+		return usage(fmt.Errorf("--report: %w", err))
+	}
+	return nil
 }
 
 // runsWrite says whether runs make names in a directory: this one, or earlier

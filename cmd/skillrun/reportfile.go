@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,23 @@ func writePlaced(name string, theirs func(dir string) bool, data []byte) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
+}
+
+// writable says why a file could neither be written nor made.
+func writable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		err = syscall.EISDIR
+	case err == nil:
+		err = unix.Access(path, unix.W_OK)
+	case errors.Is(err, fs.ErrNotExist):
+		err = unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK)
+	}
+	if err != nil && errors.Unwrap(err) == nil {
+		err = &os.PathError{Op: "write", Path: path, Err: err}
+	}
+	return err
 }
 
 // openShared opens a file, made if need be, to write it anew: by no link, not a

@@ -22,7 +22,7 @@ func TestReportPlaced(t *testing.T) {
 	for _, is := range []struct{ name, report, script, tells string }{
 		{"link to a file", "r.json", "ln -s " + victim + " r.json", "r.json\" is a symbolic link that a run may have made"},
 		{"link to nothing", "n.json", "ln -s " + outside + "/new n.json", "n.json\" is a symbolic link that a run may have made"},
-		{"link to a directory", "way/r.json", "ln -s " + outside + " way", "way\" is a symbolic link that a run may have made"},
+		{"link to a directory", "way/r.json", "rmdir way && ln -s " + outside + " way", "way\" is a symbolic link that a run may have made"},
 		{"FIFO", "fifo.json", "mkfifo fifo.json", "cannot write the report"},
 		{"file", "f.json", "echo 1 >f.json", ""},
 		{"link of the person's", filepath.Join(outside, "mine", "p.json"), "true", ""},
@@ -31,8 +31,9 @@ func TestReportPlaced(t *testing.T) {
 			if err := os.WriteFile(victim, []byte(kept), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			os.Mkdir(filepath.Join(a.work, "way"), 0o755)
 			os.Symlink(a.work, filepath.Join(outside, "mine"))
-			cmd := exec.Command(program(t), "--grant", "filesystem.write:.", "--report", is.report, "--", "sh", "-c", is.script)
+			cmd := exec.Command(program(t), "--grant", "filesystem.write:.", "--grant", "filesystem.delete:.", "--report", is.report, "--", "sh", "-c", is.script)
 			cmd.Dir, cmd.Env = a.work, a.env
 			ended := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 			out, err := cmd.CombinedOutput()

@@ -223,7 +223,7 @@ func (p *jsonParser) string() (string, error) {
 func (p *jsonParser) escape(b []byte) ([]byte, error) {
 	r, size := Unescape(p.data[p.i:])
 	switch {
-	case size > 0:
+	case size > 0 && r >= 0:
 		p.i += size
 		return utf8.AppendRune(b, r), nil
 	case p.i+1 < len(p.data) && p.data[p.i+1] == 'u':
@@ -233,8 +233,8 @@ func (p *jsonParser) escape(b []byte) ([]byte, error) {
 }
 
 // Unescape reads the escape of a JSON string (RFC 8259) that data begins with,
-// and gives its character and how many bytes it takes: 0 if that is no escape,
-// or half of a surrogate pair.
+// and gives its character and how many bytes it takes: 0 if that is no escape.
+// Half of a surrogate pair is no character: it is -1.
 func Unescape(data []byte) (r rune, size int) {
 	if len(data) < 2 || data[0] != '\\' {
 		return 0, 0
@@ -262,6 +262,9 @@ func Unescape(data []byte) (r rune, size int) {
 			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 				return r, 12
 			}
+		}
+		if ok {
+			return -1, 6
 		}
 	}
 	return 0, 0

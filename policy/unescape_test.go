@@ -2,13 +2,14 @@ package policy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"skillrun/policy"
 )
 
 // Unescape reads what encoding/json reads, and no more: a surrogate without its
-// other half is no character.
+// other half is no character, and told apart from U+FFFD.
 func TestUnescape(t *testing.T) {
 	tails := []string{"", "0", "00e", "00e9", "00E9f", "12g4", "ffff", "d83d", `d83d\`, `d83d\u`, `d83d\ude0`, `d83d\ude00`, `D83D\uDE00x`, `d83d\u0041`, `d83d ude00`, `de00\ud83d`, `dfff`, `d83d\ud83d`}
 	good := 0
@@ -24,12 +25,15 @@ func TestUnescape(t *testing.T) {
 					t.Errorf("%q: %q of %d bytes, want %q, %v", escape, r, size, want, err)
 				}
 			}
+			if half := strings.Contains(want, "\ufffd"); half != (r < 0) && size > 0 {
+				t.Errorf("%q: %d", escape, r)
+			}
 			if size > 0 {
 				good++
 			}
 		}
 	}
-	if want := 8*len(tails) + 5; good != want { // \u of: é twice, U+FFFF, and two pairs
+	if want := 8*len(tails) + 5 + 9; good != want { // \u of: é twice, U+FFFF, two pairs, and half of one
 		t.Errorf("%d escapes are read, want %d", good, want)
 	}
 	for _, none := range []string{"", `\`, "n", `n\n`} {

@@ -97,7 +97,7 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return fail(errors.New("empty"))
 	}
-	v, err := parseJSON(data, false)
+	v, err := readJSON(data, false)
 	if err != nil {
 		return fail(err)
 	}
@@ -122,6 +122,15 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	for _, n := range a.events {
 		if n.name == e.wire {
 			e.Kind = n.kind
+		}
+	}
+	// A program may write anything, and agents cut texts in the middle of a
+	// character: what a tool gave is read all the same, to take secrets out of it.
+	// What is decided about is to be the same to every reader.
+	e.output = v.get(f.output)
+	for _, m := range v.members {
+		if m.value.halves && err == nil && (e.Kind != AfterTool || m.name != f.output) {
+			err = errHalf
 		}
 	}
 	text(f.session, &e.Session, true)
@@ -149,7 +158,7 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if err != nil || e.Tool == "" {
 		return fail(fmt.Errorf("no %s", f.tool))
 	}
-	e.input, e.output = v.get(f.input), v.get(f.output)
+	e.input = v.get(f.input)
 	if e.input == nil || e.input.kind != '{' {
 		return fail(fmt.Errorf("%s is not an object", f.input))
 	}

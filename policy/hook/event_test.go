@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"skillrun/policy"
 	"skillrun/policy/hook"
 )
 
@@ -93,5 +94,34 @@ func TestManyValues(t *testing.T) {
 		if _, err := paths("claude-code", "Read", input); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%d bytes: %v, want %s", len(input), err, want)
 		}
+	}
+}
+
+// What a tool gave may have half of a surrogate pair in it, as any program can
+// write one: secrets are taken out of it all the same. What is decided about may
+// not, and then the whole result is withheld.
+func TestHalfPairs(t *testing.T) {
+	a := hook.Find("claude-code")
+	event := func(input, output string) string {
+		return `{"hook_event_name":"PostToolUse","session_id":"s-1","cwd":"/w","tool_use_id":"c","tool_name":"Bash","tool_input":{"command":"` + input + `"},"tool_response":{"stdout":"` + output + `","x\udfff":["` + output + `"]}}`
+	}
+	answer := hook.Answer{Effect: policy.Allow, Redact: func(s string) string { return strings.ReplaceAll(s, "KEY", "[redacted]") }}
+	for _, output := range []string{"a KEY b", `a KEY b\ud83d`, `\udc00KEY`, `\ud83d\ud83d KEY \ud83d\u0041`} {
+		e, err := a.Read([]byte(event("ls", output)), home)
+		if err != nil {
+			t.Errorf("%s: %v", output, err)
+			continue
+		}
+		r := a.Reply(e, answer)
+		if !json.Valid(r.Stdout) || strings.Contains(string(r.Stdout), "KEY") || strings.Count(string(r.Stdout), "[redacted]") != 2 || r.Code != 0 {
+			t.Errorf("%s: %s", output, r.Stdout)
+		}
+	}
+	e, err := a.Read([]byte(event(`l\ud800`, "KEY")), home)
+	if err == nil {
+		t.Fatal("half a pair in a command was read")
+	}
+	if r := a.Refuse(e, err.Error()); strings.Contains(string(r.Stdout), "KEY") || !strings.Contains(string(r.Stdout), "withheld") || r.Code == 0 {
+		t.Errorf("%s", r.Stdout)
 	}
 }

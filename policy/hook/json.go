@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -20,6 +21,9 @@ type value struct {
 	start, end int    // in the text, end not included
 	members    []member
 	items      []value
+	// halves says that a string in it has half of a surrogate pair, which stands
+	// as U+FFFD in text; other parsers see other things in its place.
+	halves bool
 }
 
 // member is one member of an object.
@@ -47,6 +51,17 @@ func (v *value) get(name string) *value {
 // UTF-8, text after the value. With relaxed set, comments and commas before a
 // closing bracket are passed over, as settings files have them.
 func parseJSON(data []byte, relaxed bool) (value, error) {
+	v, err := readJSON(data, relaxed)
+	if err == nil && v.halves {
+		err = errHalf
+	}
+	return v, err
+}
+
+var errHalf = errors.New("half of a surrogate pair in a string")
+
+// readJSON is parseJSON that takes lone surrogates and marks what holds them.
+func readJSON(data []byte, relaxed bool) (value, error) {
 	if !utf8.Valid(data) {
 		return value{}, fmt.Errorf("not UTF-8")
 	}
@@ -66,6 +81,7 @@ type parser struct {
 	i       int
 	values  int
 	relaxed bool
+	halves  int // how many there were so far
 }
 
 func (p *parser) fail(format string, args ...any) error {
@@ -109,6 +125,7 @@ func (p *parser) space() {
 func (p *parser) value(depth int) (v value, err error) {
 	p.space()
 	v.start, v.kind = p.i, p.peek()
+	halves := p.halves
 	if depth > maxDepth {
 		return v, p.fail("nested deeper than %d levels", maxDepth)
 	}
@@ -129,7 +146,7 @@ func (p *parser) value(depth int) (v value, err error) {
 	default:
 		err = p.fail("unexpected %q", c)
 	}
-	v.end = p.i
+	v.end, v.halves = p.i, p.halves > halves
 	return v, err
 }
 
@@ -221,6 +238,10 @@ func (p *parser) string() (string, error) {
 			r, size := policy.Unescape(p.data[p.i:])
 			if size == 0 {
 				return "", p.fail("bad escape")
+			}
+			if r < 0 {
+				p.halves++
+				r = utf8.RuneError
 			}
 			p.i += size
 			b = utf8.AppendRune(b, r)

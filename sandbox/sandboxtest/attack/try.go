@@ -5,6 +5,7 @@ package attack
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ type Confiner struct {
 	Path string
 	// Args gives the arguments before the command's own.
 	Args func(home, workspace, skill string, flags []string) []string
+	// Patience bounds one run; zero is suitePatience.
+	Patience time.Duration
 }
 
 // Bare runs as it is: the control.
@@ -47,11 +50,11 @@ func Skillrun(path string, flags ...string) Confiner {
 // that firejail shows without --allusers.
 func Peers() []Confiner {
 	return []Confiner{
-		{Name: "bwrap", Path: "bwrap", Args: func(home, workspace, skill string, _ []string) []string {
+		{Name: "bwrap", Path: "bwrap", Patience: peerPatience, Args: func(home, workspace, skill string, _ []string) []string {
 			return []string{"--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
 				"--tmpfs", filepath.Dir(home), "--bind", workspace, workspace, "--ro-bind", skill, skill, "--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--chdir", workspace, "--"}
 		}},
-		{Name: "firejail", Path: "firejail", Args: func(home, workspace, skill string, _ []string) []string {
+		{Name: "firejail", Path: "firejail", Patience: peerPatience, Args: func(home, workspace, skill string, _ []string) []string {
 			return []string{"--quiet", "--noprofile", "--allusers", "--net=none", "--private-dev", "--private-tmp", "--caps.drop=all", "--nonewprivs", "--seccomp", "--nogroups", "--ipc-namespace",
 				"--blacklist=" + home + "/.ssh", "--blacklist=" + home + "/.aws", "--blacklist=" + home + "/.config", "--blacklist=" + home + "/Documents", "--blacklist=" + filepath.Dir(home) + "/state",
 				"--read-only=" + home, "--read-write=" + workspace, "--read-only=" + skill, "--"}
@@ -68,9 +71,12 @@ type Outcome struct {
 	Elapsed  time.Duration
 }
 
-// patience bounds one run; nothing waits that long on a machine that has the
+// suitePatience bounds one run; nothing waits that long on a machine that has the
 // time.
-const patience = 4 * time.Minute
+const suitePatience = 4 * time.Minute
+
+// peerPatience bounds a peer's: firejail waits for the daemons that a run leaves.
+const peerPatience = time.Minute
 
 // Try runs an attempt in surroundings of its own, made below root, and judges
 // it.
@@ -157,6 +163,7 @@ read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job 
 	if err := s.start(cmd); err != nil {
 		return Outcome{}, err
 	}
+	patience := cmp.Or(c.Patience, suitePatience)
 	timer := time.AfterFunc(patience, func() {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		s.survivors(1)

@@ -150,7 +150,7 @@ func decodeTools(d *Document, n *node) error {
 	case stringNode:
 		words = toolWords(Text{n.text, n.pos})
 	default:
-		return errorAt(n.pos, "allowed-tools is a list or a string, not %s", n.kind)
+		return errorAt(n.pos, "allowed-tools must be a list or a string, not %s", n.kind)
 	}
 	for _, w := range words {
 		if err := plain(w.Value, w.Pos); err != nil {

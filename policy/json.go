@@ -136,6 +136,14 @@ func (p *jsonParser) array(depth int) ([]node, error) {
 	return items, nil
 }
 
+// unexpected also knows what people write by habit.
+func (p *jsonParser) unexpected(wanted string) error {
+	if p.ahead("//") || p.ahead("/*") || p.ahead("#") {
+		return p.fail("a comment, which JSON does not have; skillrun.toml may have some")
+	}
+	return p.text.unexpected(wanted)
+}
+
 // comma reads what follows an element: a comma, with another element after it,
 // or the closing bracket, which it leaves.
 func (p *jsonParser) comma(closing byte) (more bool, err error) {
@@ -145,7 +153,7 @@ func (p *jsonParser) comma(closing byte) (more bool, err error) {
 	case ',':
 		p.i++
 		if p.space(); p.peek() == closing {
-			return false, p.unexpected("another element")
+			return false, p.fail("a comma before %q, which JSON does not have", string(closing))
 		}
 		return true, nil
 	}

@@ -463,7 +463,7 @@ next:
 
 func (n *node) is(k kind, what string) error {
 	if n.kind != k {
-		return errorAt(n.pos, "%s is %s, not %s", what, k, n.kind)
+		return errorAt(n.pos, "%s must be %s, not %s", what, k, n.kind)
 	}
 	return nil
 }

@@ -142,5 +142,5 @@ func (p *text) unexpected(wanted string) error {
 		return p.fail("the file ends where %s should be", wanted)
 	}
 	r, _ := utf8.DecodeRune(p.data[p.i:])
-	return p.fail("%q where %s should be", r, wanted)
+	return p.fail("%q where %s should be", string(r), wanted)
 }

@@ -19,6 +19,7 @@ import (
 	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/scan"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 )
 
@@ -96,7 +97,8 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j.verbose = c.Bool("verbose") || j.vars.verbose
 	in := policy.Input{Tier: policy.Approved} // without a skill, the user's own word
 	skillDir := ""
-	if dir := c.String("skill"); dir != "" {
+	home := j.host.Home // no shell but bash does it after "="
+	if dir := ofHome(c.String("skill"), home); dir != "" {
 		if j.skill, err = loadSkill(dir); err != nil {
 			return nil, err
 		}
@@ -104,7 +106,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		in.Documents = j.skill.documents
 		j.findings = append(j.findings, j.skill.findings...)
 	}
-	if file := c.String("manifest"); file != "" {
+	if file := ofHome(c.String("manifest"), home); file != "" {
 		if j.skill != nil {
 			return nil, usage(errors.New("--manifest and --skill: take one"))
 		}
@@ -114,7 +116,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		}
 		in.Documents = append(in.Documents, d)
 	}
-	if j.workspace, err = findWorkspace(j.host, j.cwd, c.String("workspace")); err != nil {
+	if j.workspace, err = findWorkspace(j.host, j.cwd, ofHome(c.String("workspace"), home)); err != nil {
 		return nil, err
 	}
 	if j.skill != nil {
@@ -268,7 +270,11 @@ func readManifest(file string) (*policy.Document, error) {
 // undeclared says what a run without a manifest gets.
 func (j *job) undeclared() string {
 	if j.skill != nil && j.skill.tier <= policy.Untrusted {
-		return "no manifest, and the skill is not an approved one (" + j.skill.why + "): it may read the workspace and run programs, and writing is asked; no network, no secrets"
+		what := "no manifest"
+		if !slices.ContainsFunc(j.skill.Files, func(f skill.File) bool { return strings.EqualFold(f.Name, "SKILL.md") }) {
+			what = quote(j.skill.Dir) + " has no SKILL.md and no manifest"
+		}
+		return what + ", and the skill is not an approved one (" + j.skill.why + "): it may read the workspace and run programs, and writing is asked; no network, no secrets"
 	}
 	return "no manifest: the run may read and write the workspace and run programs; no network, no secrets"
 }

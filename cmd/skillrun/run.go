@@ -117,6 +117,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	path, err := j.host.Lookup(word, j.host.Env["PATH"])
 	if err != nil {
 		say("%s", err)
+		if what := j.unstartable(word); what != "" {
+			hint("%s", what)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, exitError{exitNotFound}
 		}
@@ -189,6 +192,23 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, exitError{code}
 	}
 	return nil, nil
+}
+
+// unstartable says what a first word may be a slip for that names no program.
+func (j *job) unstartable(word string) string {
+	program, _, several := strings.Cut(word, " ")
+	info, err := os.Stat(word)
+	switch {
+	case several && err != nil:
+		return "the program and each of its arguments are words of their own: not " + quote(word) + " but " + quote(program) + " ...; for a shell's text: sh -c " + quote(word)
+	case err != nil || !strings.Contains(word, "/"):
+		return ""
+	case info.IsDir():
+		return "that is a directory"
+	case info.Mode().Perm()&0o111 == 0:
+		return "its mode has no x: chmod +x, or give it to its interpreter, as in bash " + quote(word)
+	}
+	return ""
 }
 
 // tellStart says that the command starts, as any does, where the user is, which is

@@ -11,232 +11,259 @@ import (
 // strongly. It is written from what the plan contains, so that it cannot
 // promise what was not compiled.
 func (c *compiler) receipt() {
-	f, ns, sup, nested := c.f, c.plan.Namespaces != 0, c.supervise, c.plan.Nested
-	add := func(name string, s profiles.Strength, mechanism, note string) {
-		if s == profiles.None {
-			mechanism = ""
-		}
-		c.plan.Receipt = append(c.plan.Receipt, profiles.Clause{
-			Name: name, Must: profiles.Must(name), Strength: s, Mechanism: mechanism, Note: note,
-		})
-	}
-	// either gives kernel strength where ok, else none with a note.
-	either := func(name string, ok bool, mechanism, note string) {
-		if ok {
-			add(name, profiles.Kernel, mechanism, "")
-		} else {
-			add(name, profiles.None, "", note)
+	c.receiptFiles()
+	c.receiptNetwork()
+	c.receiptProcess()
+	c.receiptShould()
+	c.receiptLimits()
+	if c.p.Network.Mode == profiles.NetHosts && (c.leads || c.plan.Namespaces&NSNet != 0) {
+		c.add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")
+		if slices.ContainsFunc(c.p.Network.Hosts, func(h profiles.HostRule) bool { return h.ReadOnly }) {
+			c.add(profiles.ClauseMethod, profiles.None, "", "under TLS a read-only host can be asked to change things")
 		}
 	}
-	const noLandlock = "this kernel has no usable Landlock (Linux 5.13, lsm=landlock)"
-	const noSeccomp = "this kernel or container refuses seccomp filters"
-	// Where there is Landlock a kernel knows listeners, and one is refused for
-	// one reason alone: there is one.
-	const elsewhere = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
+	for _, d := range c.p.Demands {
+		c.add(d.Name, profiles.None, "", d.Detail)
+	}
+}
+
+// add adds a clause to the receipt.
+func (c *compiler) add(name string, s profiles.Strength, mechanism, note string) {
+	if s == profiles.None {
+		mechanism = ""
+	}
+	c.plan.Receipt = append(c.plan.Receipt, profiles.Clause{
+		Name: name, Must: profiles.Must(name), Strength: s, Mechanism: mechanism, Note: note,
+	})
+}
+
+// either adds a clause that the kernel holds if ok, and nothing holds if not,
+// for the reason in note.
+func (c *compiler) either(name string, ok bool, mechanism, note string) {
+	if ok {
+		c.add(name, profiles.Kernel, mechanism, "")
+	} else {
+		c.add(name, profiles.None, "", note)
+	}
+}
+
+// Why nothing holds a clause.
+const (
+	noLandlock = "this kernel has no usable Landlock (Linux 5.13, lsm=landlock)"
+	noSeccomp  = "this kernel or container refuses seccomp filters"
+)
+
+// performer says who makes calls for the run and what that leaves of the strength
+// of Landlock's rules: one that is not the run's own makes calls for it as well,
+// and only its word binds these by the run's rules.
+func (c *compiler) performer() (who string, highest profiles.Strength) {
+	if c.plan.Nested {
+		return "the outer run's supervisor", profiles.Supervised
+	}
+	return "supervisor", profiles.Kernel
+}
+
+func (c *compiler) receiptFiles() {
+	f, sup, nested, land := c.f, c.supervise, c.plan.Nested, c.f.Landlock > 0
+	supervisor, highest := c.performer()
+	unheld := ""
+	switch {
+	case !land:
+		unheld = noLandlock
+	case f.Seccomp && !f.Notify && !nested:
+		// Where there is Landlock a kernel knows listeners, and one is refused for
+		// one reason alone: there is one.
+		unheld = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
+	}
 	const besideNote = "a granted name is not there yet: the supervisor holds it apart from those beside it"
-	land, served := f.Landlock > 0, f.Seccomp && !f.Notify && !nested
-	// A supervisor that is not the run's own makes calls for it as well, and only
-	// its word binds these by the run's Landlock rules.
-	supervisor, decides, highest := "supervisor", "the supervisor", profiles.Kernel
-	if nested {
-		supervisor, highest = "the outer run's supervisor", profiles.Supervised
-		decides = supervisor
-	}
 
 	switch {
-	case !land:
-		add(profiles.ClauseRead, profiles.None, "", noLandlock)
-	case served:
-		add(profiles.ClauseRead, profiles.None, "", elsewhere)
+	case unheld != "":
+		c.add(profiles.ClauseRead, profiles.None, "", unheld)
 	case c.beside&profiles.Read != 0:
-		add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, besideNote)
+		c.add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, besideNote)
 	case nested:
-		add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, "")
+		c.add(profiles.ClauseRead, profiles.Supervised, "landlock, "+supervisor, "")
 	default:
-		add(profiles.ClauseRead, profiles.Kernel, "landlock", "")
+		c.add(profiles.ClauseRead, profiles.Kernel, "landlock", "")
 	}
 	switch {
-	case !land:
-		add(profiles.ClauseWrite, profiles.None, "", noLandlock)
-	case served:
-		add(profiles.ClauseWrite, profiles.None, "", elsewhere)
+	case unheld != "":
+		c.add(profiles.ClauseWrite, profiles.None, "", unheld)
 	case c.beside != 0:
-		add(profiles.ClauseWrite, profiles.Supervised, "landlock, "+supervisor, besideNote)
+		c.add(profiles.ClauseWrite, profiles.Supervised, "landlock, "+supervisor, besideNote)
 	case sup:
-		add(profiles.ClauseWrite, highest, "landlock, "+supervisor, "")
+		c.add(profiles.ClauseWrite, highest, "landlock, "+supervisor, "")
 	case f.Landlock < 3:
-		add(profiles.ClauseWrite, profiles.Kernel, "landlock, seccomp", "truncate by path is refused everywhere (Landlock ABI below 3)")
+		c.add(profiles.ClauseWrite, profiles.Kernel, "landlock, seccomp", "truncate by path is refused everywhere (Landlock ABI below 3)")
 	default:
-		add(profiles.ClauseWrite, profiles.Kernel, "landlock", "")
+		c.add(profiles.ClauseWrite, profiles.Kernel, "landlock", "")
 	}
 	switch {
-	case !land:
-		add(profiles.ClauseDeny, profiles.None, "", noLandlock)
-	case served:
-		add(profiles.ClauseDeny, profiles.None, "", elsewhere)
+	case unheld != "":
+		c.add(profiles.ClauseDeny, profiles.None, "", unheld)
 	case c.opens && !c.readsAsked():
-		add(profiles.ClauseDeny, profiles.None, "", "denied files lie where files can be made, and the outer run's supervisor is not asked about reading there")
+		c.add(profiles.ClauseDeny, profiles.None, "", "denied files lie where files can be made, and the outer run's supervisor is not asked about reading there")
 	case c.opens:
-		add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files decided by "+decides, "")
+		c.add(profiles.ClauseDeny, profiles.Supervised, "carved; opens beside denied files: "+supervisor, "")
 	case nested:
-		add(profiles.ClauseDeny, profiles.Supervised, "landlock, carved; "+supervisor, "")
+		c.add(profiles.ClauseDeny, profiles.Supervised, "landlock, carved; "+supervisor, "")
 	case c.masked():
-		add(profiles.ClauseDeny, profiles.Kernel, "mount masks; landlock, carved", "")
+		c.add(profiles.ClauseDeny, profiles.Kernel, "mount masks; landlock, carved", "")
 	default:
-		add(profiles.ClauseDeny, profiles.Kernel, "landlock, carved", "")
+		c.add(profiles.ClauseDeny, profiles.Kernel, "landlock, carved", "")
 	}
-	either(profiles.ClauseExecute, land, "landlock", noLandlock)
+	c.either(profiles.ClauseExecute, land, "landlock", noLandlock)
 
-	control := c.hasControl()
 	switch {
-	case !control:
-		add(profiles.ClauseControl, profiles.Kernel, "nothing writable holds control files", "")
+	case !c.hasControl():
+		c.add(profiles.ClauseControl, profiles.Kernel, "nothing writable holds control files", "")
 	case sup && land:
-		add(profiles.ClauseControl, profiles.Supervised, supervisor+", second Landlock layer", "")
+		c.add(profiles.ClauseControl, profiles.Supervised, supervisor+", second Landlock layer", "")
 	default:
-		add(profiles.ClauseControl, profiles.None, "", "control files in the workspace can be changed: Landlock knows no deny, and no supervisor can listen here")
+		c.add(profiles.ClauseControl, profiles.None, "", "control files in the workspace can be changed: Landlock knows no deny, and no supervisor can listen here")
 	}
-	switch {
-	case sup:
-		add(profiles.ClauseMetadata, profiles.Supervised, supervisor, "")
-	default:
-		add(profiles.ClauseMetadata, profiles.None, "", "modes, owners and times of the user's files can be changed: Landlock does not see it, and no supervisor can listen here")
+	if sup {
+		c.add(profiles.ClauseMetadata, profiles.Supervised, supervisor, "")
+	} else {
+		c.add(profiles.ClauseMetadata, profiles.None, "", "modes, owners and times of the user's files can be changed: Landlock does not see it, and no supervisor can listen here")
 	}
+}
 
+func (c *compiler) receiptNetwork() {
+	f := c.f
 	switch {
 	case c.leads:
-		c.receiptLed(add)
+		c.receiptLed()
 	case c.p.Network.Mode == profiles.NetHost:
-		add(profiles.ClauseNetwork, profiles.Kernel, "granted", "the host's network, unrestricted, as granted")
-		add(profiles.ClauseListen, profiles.Kernel, "granted", "")
+		c.add(profiles.ClauseNetwork, profiles.Kernel, "granted", "the host's network, unrestricted, as granted")
+		c.add(profiles.ClauseListen, profiles.Kernel, "granted", "")
 	case c.p.Network.Mode == profiles.NetHosts:
 		if c.plan.Namespaces&NSNet == 0 {
 			const note = "named hosts need a network namespace, or a supervisor that can listen here"
-			add(profiles.ClauseNetwork, profiles.None, "", note)
-			add(profiles.ClauseListen, profiles.None, "", note)
+			c.add(profiles.ClauseNetwork, profiles.None, "", note)
+			c.add(profiles.ClauseListen, profiles.None, "", note)
 			break
 		}
-		add(profiles.ClauseNetwork, profiles.Kernel, "network namespace, gate", "")
+		c.add(profiles.ClauseNetwork, profiles.Kernel, "network namespace, gate", "")
 		if len(c.p.Network.Listen) > 0 {
-			add(profiles.ClauseListen, profiles.None, "", "ports of a network namespace are not opened to others")
+			c.add(profiles.ClauseListen, profiles.None, "", "ports of a network namespace are not opened to others")
 		} else {
-			add(profiles.ClauseListen, profiles.Kernel, "network namespace", "")
+			c.add(profiles.ClauseListen, profiles.Kernel, "network namespace", "")
 		}
 	default:
 		if c.tellsNetwork() {
-			add(profiles.ClauseNetwork, profiles.Supervised, "supervisor; landlock for TCP", "refusals are being observed; otherwise the filter refuses by itself")
+			c.add(profiles.ClauseNetwork, profiles.Supervised, "supervisor; landlock for TCP", "refusals are being observed; otherwise the filter refuses by itself")
 		} else {
-			either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
+			c.either(profiles.ClauseNetwork, f.Seccomp, "seccomp", noSeccomp)
 		}
 		if len(c.p.Network.Listen) > 0 {
-			add(profiles.ClauseListen, profiles.None, "", "listening needs a supervisor that can listen here")
+			c.add(profiles.ClauseListen, profiles.None, "", "listening needs a supervisor that can listen here")
 		} else {
-			either(profiles.ClauseListen, f.Seccomp, "seccomp", noSeccomp)
+			c.either(profiles.ClauseListen, f.Seccomp, "seccomp", noSeccomp)
 		}
 	}
 	switch {
 	case c.listens:
-		add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
+		c.add(profiles.ClauseUnix, profiles.Supervised, "supervisor", "")
 	case len(c.p.Sockets) > 0:
-		add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
+		c.add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
 	default:
-		either(profiles.ClauseUnix, f.Seccomp, "seccomp: no unix sockets but pairs", noSeccomp)
+		c.either(profiles.ClauseUnix, f.Seccomp, "seccomp: no unix sockets but pairs", noSeccomp)
 	}
+}
 
+func (c *compiler) receiptProcess() {
+	f, ns, land := c.f, c.plan.Namespaces != 0, c.f.Landlock > 0
 	switch {
 	case ns && land && f.Landlock < 6:
-		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace", "")
+		c.add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace", "")
 	case ns && land:
-		add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
+		c.add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
 	case f.Landlock >= 6:
-		add(profiles.ClauseProcesses, profiles.Kernel, "landlock scopes", "")
+		c.add(profiles.ClauseProcesses, profiles.Kernel, "landlock scopes", "")
 	case c.listens && land:
-		add(profiles.ClauseProcesses, profiles.Supervised, "landlock (ptrace), supervisor (signals)", "")
+		c.add(profiles.ClauseProcesses, profiles.Supervised, "landlock (ptrace), supervisor (signals)", "")
 	default:
-		add(profiles.ClauseProcesses, profiles.None, "", "signals to the user's other processes are not refused (Landlock ABI below 6, no supervisor)")
+		c.add(profiles.ClauseProcesses, profiles.None, "", "signals to the user's other processes are not refused (Landlock ABI below 6, no supervisor)")
 	}
 	switch {
 	case ns:
-		add(profiles.ClauseSurvivors, profiles.Kernel, "pid namespace", "")
+		c.add(profiles.ClauseSurvivors, profiles.Kernel, "pid namespace", "")
 	case f.Children:
-		add(profiles.ClauseSurvivors, profiles.Restored, "guardian", "")
+		c.add(profiles.ClauseSurvivors, profiles.Restored, "guardian", "")
 	default:
-		add(profiles.ClauseSurvivors, profiles.None, "", "this kernel does not list a process's children")
+		c.add(profiles.ClauseSurvivors, profiles.None, "", "this kernel does not list a process's children")
 	}
-	either(profiles.ClauseChildren, c.p.Process.Create || f.Seccomp, map[bool]string{true: "granted", false: "seccomp"}[c.p.Process.Create], noSeccomp)
-	either(profiles.ClauseTerminal, f.Seccomp, "seccomp", noSeccomp)
-	add(profiles.ClauseEnvironment, profiles.Kernel, "allow-list before exec", "")
-	either(profiles.ClauseDescriptors, f.CloseRange, "close_range", "this kernel cannot close a range of descriptors (Linux 5.11)")
-	if c.plan.KeepCapabilities == 0 {
-		add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped, no_new_privs", "")
+	if c.p.Process.Create {
+		c.add(profiles.ClauseChildren, profiles.Kernel, "granted", "")
 	} else {
-		add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped but dac_override, which Landlock bounds; no_new_privs", "")
+		c.either(profiles.ClauseChildren, f.Seccomp, "seccomp", noSeccomp)
 	}
-	either(profiles.ClauseKernel, f.Seccomp, "seccomp allow-list", noSeccomp)
+	c.either(profiles.ClauseTerminal, f.Seccomp, "seccomp", noSeccomp)
+	c.add(profiles.ClauseEnvironment, profiles.Kernel, "allow-list before exec", "")
+	c.either(profiles.ClauseDescriptors, f.CloseRange, "close_range", "this kernel cannot close a range of descriptors (Linux 5.11)")
+	if c.plan.KeepCapabilities == 0 {
+		c.add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped, no_new_privs", "")
+	} else {
+		c.add(profiles.ClauseCapabilities, profiles.Kernel, "all dropped but dac_override, which Landlock bounds; no_new_privs", "")
+	}
+	c.either(profiles.ClauseKernel, f.Seccomp, "seccomp allow-list", noSeccomp)
+}
 
-	// What follows runs without, and says so.
+// receiptShould has what a run does without, and says so.
+func (c *compiler) receiptShould() {
+	ns := c.plan.Namespaces != 0
+	supervisor, highest := c.performer()
 	switch {
 	case !c.writesNames():
-		add(profiles.ClauseKeep, highest, "landlock", "")
+		c.add(profiles.ClauseKeep, highest, "landlock", "")
 	case !c.keeps():
-		add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
-	case sup:
-		add(profiles.ClauseKeep, profiles.Supervised, supervisor, "")
+		c.add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
+	case c.supervise:
+		c.add(profiles.ClauseKeep, profiles.Supervised, supervisor, "")
 	default:
-		add(profiles.ClauseKeep, profiles.None, "", "files in writable trees can be deleted")
+		c.add(profiles.ClauseKeep, profiles.None, "", "files in writable trees can be deleted")
 	}
-	add(profiles.ClauseStat, profiles.None, "", "names, sizes and times of files can be seen, contents cannot")
+	c.add(profiles.ClauseStat, profiles.None, "", "names, sizes and times of files can be seen, contents cannot")
 	switch {
 	case c.p.Process.Query:
-		add(profiles.ClauseCmdline, profiles.Kernel, "granted", "")
+		c.add(profiles.ClauseCmdline, profiles.Kernel, "granted", "")
 	case ns:
-		add(profiles.ClauseCmdline, profiles.Kernel, "pid namespace, own /proc", "")
+		c.add(profiles.ClauseCmdline, profiles.Kernel, "pid namespace, own /proc", "")
 	default:
-		add(profiles.ClauseCmdline, profiles.None, "", "command lines of the user's other processes can be read")
+		c.add(profiles.ClauseCmdline, profiles.None, "", "command lines of the user's other processes can be read")
 	}
-	add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
+	c.add(profiles.ClauseLoad, profiles.None, "", "an allowed interpreter or loader can load code from readable and writable files")
 	switch {
 	case !c.hidesPatterns():
-		add(profiles.ClauseLater, profiles.Kernel, "landlock", "")
+		c.add(profiles.ClauseLater, profiles.Kernel, "landlock", "")
 	case c.opens && c.readsAsked():
-		add(profiles.ClauseLater, profiles.Supervised, supervisor, "")
+		c.add(profiles.ClauseLater, profiles.Supervised, supervisor, "")
 	default:
-		add(profiles.ClauseLater, profiles.None, "", "a secret that somebody else puts into a readable directory during the run can be read")
+		c.add(profiles.ClauseLater, profiles.None, "", "a secret that somebody else puts into a readable directory during the run can be read")
 	}
-	either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
-	c.limits(add)
-	if c.p.Network.Mode == profiles.NetHosts && (c.leads || c.plan.Namespaces&NSNet != 0) {
-		add(profiles.ClauseFronting, profiles.None, "", "inside TLS a granted host can be asked for others that it serves")
-		for i := range c.p.Network.Hosts {
-			if c.p.Network.Hosts[i].ReadOnly {
-				add(profiles.ClauseMethod, profiles.None, "", "under TLS a read-only host can be asked to change things")
-				break
-			}
-		}
-	}
-	for _, d := range c.p.Demands {
-		add(d.Name, profiles.None, "", d.Detail)
-	}
+	c.either(profiles.ClauseShm, ns && c.plan.Private("/dev/shm"), "ipc namespace, private /dev/shm", "shared memory of the user's other programs can be seen where its mode allows")
 }
 
 // looking is how the launcher holds what nothing in the kernel sums up: it looks
 // at the run's processes, first after 20 ms, then at most every 100 ms.
 const looking = "launcher, looking at the run"
 
-// limits reports on the limits. Time and what belongs to one process is always
-// held; the rest depends on what counts it.
-func (c *compiler) limits(add func(name string, s profiles.Strength, mechanism, note string)) {
+// receiptLimits reports on the limits. Time and what belongs to one process is
+// always held; the rest depends on what counts it.
+func (c *compiler) receiptLimits() {
 	l, f := c.p.Limits, c.f
 	const noChildren = "is not counted: this kernel does not list a process's children"
 	switch {
 	case l.Memory == 0:
-		add(profiles.ClauseMemory, profiles.Kernel, "no limit asked for", "")
+		c.add(profiles.ClauseMemory, profiles.Kernel, "no limit asked for", "")
 	case f.Cgroup != "":
-		add(profiles.ClauseMemory, profiles.Kernel, "cgroup "+f.Cgroup, "")
+		c.add(profiles.ClauseMemory, profiles.Kernel, "cgroup "+f.Cgroup, "")
 	case f.Children:
-		add(profiles.ClauseMemory, profiles.Restored, looking+"; rlimits", "the run is ended when it uses more, which may be for a moment; each process is bounded by the kernel")
+		c.add(profiles.ClauseMemory, profiles.Restored, looking+"; rlimits", "the run is ended when it uses more, which may be for a moment; each process is bounded by the kernel")
 	default:
-		add(profiles.ClauseMemory, profiles.None, "", "memory "+noChildren+"; each process is bounded by the kernel")
+		c.add(profiles.ClauseMemory, profiles.None, "", "memory "+noChildren+"; each process is bounded by the kernel")
 	}
 
 	strength, mechanism := profiles.Kernel, []string{"rlimits", "guardian (wall clock)"}
@@ -275,27 +302,27 @@ func (c *compiler) limits(add func(name string, s profiles.Strength, mechanism, 
 		weaken(profiles.None, "", "output is not counted on a terminal or device: set a limit of its own to have it counted")
 	}
 	if strength == profiles.None {
-		add(profiles.ClauseLimits, strength, "", strings.Join(notes, "; "))
+		c.add(profiles.ClauseLimits, strength, "", strings.Join(notes, "; "))
 		return
 	}
-	add(profiles.ClauseLimits, strength, strings.Join(mechanism, ", "), strings.Join(notes, "; "))
+	c.add(profiles.ClauseLimits, strength, strings.Join(mechanism, ", "), strings.Join(notes, "; "))
 }
 
 // receiptLed reports on the network of a run whose internet sockets are the
 // supervisor's.
-func (c *compiler) receiptLed(add func(name string, s profiles.Strength, mechanism, note string)) {
+func (c *compiler) receiptLed() {
 	mechanism := "supervisor, gate"
 	if c.f.Landlock >= 4 {
 		mechanism += "; second Landlock layer for TCP"
 	}
-	add(profiles.ClauseNetwork, profiles.Supervised, mechanism, "")
+	c.add(profiles.ClauseNetwork, profiles.Supervised, mechanism, "")
 	for i := range c.p.Network.Listen {
 		if c.p.Network.Listen[i].Any && c.f.Landlock < 4 {
-			add(profiles.ClauseListen, profiles.None, "", "listening at other addresses than loopback needs Landlock ABI 4: nothing else keeps the run's sockets on this machine")
+			c.add(profiles.ClauseListen, profiles.None, "", "listening at other addresses than loopback needs Landlock ABI 4: nothing else keeps the run's sockets on this machine")
 			return
 		}
 	}
-	add(profiles.ClauseListen, profiles.Supervised, "supervisor", "what the run serves to itself stands at an address on loopback that other programs here are not told")
+	c.add(profiles.ClauseListen, profiles.Supervised, "supervisor", "what the run serves to itself stands at an address on loopback that other programs here are not told")
 }
 
 // keeps says whether there is a tree where the run may create and not delete.

@@ -22,7 +22,6 @@ var allowed = map[string][]string{
 	"policy":                      {"profiles"},
 	"policy/gen":                  {"policy"},
 	"policy/scan":                 {"policy"},
-	"policy/scan/gen":             {},
 	"policy/skill":                {"audit/private", "policy"},
 	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill"},
 	"policy/hook":                 {"policy"},

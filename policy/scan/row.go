@@ -8,7 +8,7 @@ import (
 	"skillrun/policy"
 )
 
-//go:generate go run ./gen
+//go:generate go run ../../profiles/gen
 
 // commandRow says what one program, or one subcommand of it, needs.
 //

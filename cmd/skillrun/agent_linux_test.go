@@ -652,7 +652,7 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	event := fmt.Sprintf(`{"hook_event_name":"PreToolUse","session_id":"s-1","cwd":%q,"tool_name":"Bash","tool_input":{"command":"ls"}}`, a.work)
 	// The event is written as agents do: one that cannot be written to its end
 	// has no answer.
-	run := func(command, event string) int {
+	run := func(t *testing.T, command, event string) int {
 		cmd := exec.Command("sh", "-c", command)
 		cmd.Env, cmd.Dir = a.env, a.work
 		in, err := cmd.StdinPipe()
@@ -670,28 +670,31 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 		}
 		return cmd.ProcessState.ExitCode()
 	}
-	if code := run(registered, event); code != 0 {
+	if code := run(t, registered, event); code != 0 {
 		t.Fatalf("the control: exit code %d", code)
 	}
+	large := strings.Replace(event, `"ls"`, `"ls `+strings.Repeat("a", 1<<20)+`"`, 1)
 	path := program(t)
+	a.write("plain", "")
+	for name, text := range map[string]string{"failing": "#!/bin/sh\nexit 1\n", "killed": "#!/bin/sh\nkill -9 $$\n"} {
+		a.write(name, text)
+		if err := os.Chmod(filepath.Join(a.root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for what, stand := range map[string]string{
 		"deleted":        filepath.Join(a.root, "no", "skillrun"),
 		"not executable": filepath.Join(a.root, "plain"),
 		"failing":        filepath.Join(a.root, "failing"),
 		"killed":         filepath.Join(a.root, "killed"),
 	} {
-		a.write("plain", "")
-		for name, text := range map[string]string{"failing": "#!/bin/sh\nexit 1\n", "killed": "#!/bin/sh\nkill -9 $$\n"} {
-			a.write(name, text)
-			if err := os.Chmod(filepath.Join(a.root, name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		large := strings.Replace(event, `"ls"`, `"ls `+strings.Repeat("a", 1<<20)+`"`, 1)
-		for _, event := range []string{event, large} {
-			if code := run(strings.Replace(registered, path, stand, 1), event); code != 2 {
-				t.Errorf("%s: exit code %d", what, code)
-			}
+		for size, event := range map[string]string{"short": event, "large": large} {
+			t.Run(what+", "+size, func(t *testing.T) {
+				t.Parallel() // each reads for a second
+				if code := run(t, strings.Replace(registered, path, stand, 1), event); code != 2 {
+					t.Errorf("exit code %d", code)
+				}
+			})
 		}
 	}
 	// An event that has no end is no reason to wait until the agent gives up.
@@ -711,7 +714,7 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	for what, event := range map[string]string{
 		"empty": "", "cut": event[:40], "unknown": strings.Replace(event, "PreToolUse", "Other", 1), "10 MB": strings.Replace(event, "ls", strings.Repeat("a", 10<<20), 1),
 	} {
-		if code := run(registered, event); code != 2 {
+		if code := run(t, registered, event); code != 2 {
 			t.Errorf("%s event: exit code %d", what, code)
 		}
 	}
@@ -723,7 +726,7 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	if err := os.WriteFile(sessions[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := run(registered, event); code != 2 {
+	if code := run(t, registered, event); code != 2 {
 		t.Errorf("a damaged session: exit code %d", code)
 	}
 }

@@ -88,12 +88,7 @@ func (c *configuration) add(h *profiles.Host, file string, user bool, workspace,
 	}
 	c.files = append(c.files, one)
 	for _, t := range one.Ceilings {
-		path := t.Value
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(h.Home, rest)
-		} else if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(file), path)
-		}
+		path := beside(h, file, t.Value)
 		data, err := readConfig(h, path, user, workspace, skill)
 		if err != nil {
 			return fmt.Errorf("%s: ceiling: %w", t.Pos, err)
@@ -105,6 +100,15 @@ func (c *configuration) add(h *profiles.Host, file string, user bool, workspace,
 		c.ceilings = append(c.ceilings, d)
 	}
 	return nil
+}
+
+// beside gives the whole path of a file that a configuration file names: below the
+// home directory ("~/"), or beside that file.
+func beside(h *profiles.Host, file, path string) string {
+	if path = ofHome(path, h.Home); !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(file), path)
+	}
+	return path
 }
 
 // readConfig reads a file that decides rights: one that neither a project nor a
@@ -207,14 +211,23 @@ func (c *configuration) allowGaps() (gaps []string) {
 	return gaps
 }
 
-// grants are those for every run and those for this skill: by its directory,
-// or by the directory's name where the user installed it. What a skill calls
-// itself has no part in it.
+// grants are those for every run and those for this skill, if there is one.
 func (c *configuration) grants(skill *loadedSkill) (grants []policy.Entry) {
 	for _, f := range c.files {
 		grants = append(grants, f.Grants...)
+	}
+	if skill != nil {
+		grants = append(grants, c.skillGrants(skill.Dir, skill.tier)...)
+	}
+	return grants
+}
+
+// skillGrants are those for one skill: by its directory, or by the directory's
+// name where the user installed it. What a skill calls itself has no part in it.
+func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []policy.Entry) {
+	for _, f := range c.files {
 		for _, s := range f.Skills {
-			if skill != nil && (s.Name == skill.Dir || s.Name == filepath.Base(skill.Dir) && skill.tier >= policy.Approved) {
+			if s.Name == dir || s.Name == filepath.Base(dir) && tier >= policy.Approved {
 				grants = append(grants, s.Grants...)
 			}
 		}

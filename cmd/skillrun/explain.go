@@ -399,14 +399,18 @@ func hostTerms(h *profiles.HostRule) string {
 
 func printClauses(w io.Writer, r profiles.Receipt) {
 	for _, c := range r {
-		word := "should"
-		if c.Must {
-			word = "must"
-		}
-		mech := c.Mechanism
-		if c.Note != "" {
-			mech = strings.TrimSpace(mech + " (" + c.Note + ")")
-		}
-		fmt.Fprintf(w, "  %-14s %-6s %-10s %s\n", c.Name, word, c.Strength, policy.Escape(mech))
+		fmt.Fprintf(w, "  %s\n", policy.Escape(clauseLine(c)))
 	}
+}
+
+// clauseLine is one clause of a receipt with what holds it.
+func clauseLine(c profiles.Clause) string {
+	word, held := "should", c.Mechanism
+	if c.Must {
+		word = "must"
+	}
+	if c.Note != "" {
+		held = strings.TrimSpace(held + " (" + c.Note + ")")
+	}
+	return fmt.Sprintf("%-16s %-6s %-10s %s", c.Name, word, c.Strength, held)
 }

@@ -246,14 +246,6 @@ func exitCode(r *sandbox.Result) int {
 
 func printReceipt(r profiles.Receipt) {
 	for _, c := range r {
-		word := "should"
-		if c.Must {
-			word = "must"
-		}
-		line := fmt.Sprintf("receipt: %-16s %-6s %-10s %s", c.Name, word, c.Strength, c.Mechanism)
-		if c.Note != "" {
-			line += " (" + c.Note + ")"
-		}
-		say("%s", line)
+		say("receipt: %s", clauseLine(c))
 	}
 }

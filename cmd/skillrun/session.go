@@ -96,18 +96,6 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	return d, config.session(d.host, &d.settings)
 }
 
-// skillGrants are the grants for one skill besides the general ones.
-func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []policy.Entry) {
-	for _, f := range c.files {
-		for _, s := range f.Skills {
-			if s.Name == dir || s.Name == filepath.Base(dir) && tier >= policy.Approved {
-				grants = append(grants, s.Grants...)
-			}
-		}
-	}
-	return grants
-}
-
 // session adds what the [session] tables say: the first that names a setting
 // counts, the user's before the system's.
 func (c *configuration) session(h *profiles.Host, to *session.Settings) error {
@@ -117,12 +105,7 @@ func (c *configuration) session(h *profiles.Host, to *session.Settings) error {
 		s := &f.Session
 		program := func(argv []string) *session.Command { return &session.Command{Argv: argv, Deadline: s.Deadline} }
 		if s.Defaults.Value != "" && to.Defaults == nil {
-			path := s.Defaults.Value
-			if rest, ok := strings.CutPrefix(path, "~/"); ok {
-				path = filepath.Join(h.Home, rest)
-			} else if !filepath.IsAbs(path) {
-				path = filepath.Join(filepath.Dir(f.File), path)
-			}
+			path := beside(h, f.File, s.Defaults.Value)
 			data, err := readConfig(h, path, i < c.system, to.Workspace, "")
 			if err != nil {
 				return fmt.Errorf("%s: session defaults: %w", s.Defaults.Pos, err)
@@ -160,10 +143,7 @@ func (c *configuration) session(h *profiles.Host, to *session.Settings) error {
 			to.ScopeMayFail = fails == "keep"
 		}
 		for _, dir := range s.Shared {
-			if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-				dir = filepath.Join(h.Home, rest)
-			}
-			resolved, err := h.Resolve(dir)
+			resolved, err := h.Resolve(ofHome(dir, h.Home))
 			if err != nil {
 				return fmt.Errorf("shared directory: %w", err)
 			}

@@ -339,7 +339,7 @@ func (n *inet) sweep() bool {
 func serveSendmsg(r *request) {
 	k := r.internet()
 	if k == nil || k.end == nil {
-		r.resumeSend(2)
+		r.resumeSend(arg3)
 		return
 	}
 	n, e := r.s.inet.sendMessage(r, k, r.args[1])
@@ -352,8 +352,8 @@ func serveSendmsg(r *request) {
 
 // resumeSend lets the caller send, unless that would connect as well. The
 // filter refuses it, too.
-func (r *request) resumeSend(flags int8) {
-	if r.args[flags]&unix.MSG_FASTOPEN != 0 {
+func (r *request) resumeSend(flags argument) {
+	if r.arg(flags)&unix.MSG_FASTOPEN != 0 {
 		r.fail(unix.EOPNOTSUPP)
 		return
 	}
@@ -363,7 +363,7 @@ func (r *request) resumeSend(flags int8) {
 func serveSendmmsg(r *request) {
 	k := r.internet()
 	if k == nil || k.end == nil {
-		r.resumeSend(3)
+		r.resumeSend(arg4)
 		return
 	}
 	sent := 0

@@ -489,19 +489,20 @@ func (r *request) hold(at, size uint64, full unix.Errno) unix.Errno {
 	return r.read(at, r.value)
 }
 
-func (r *request) arg(i int8) uint64 {
-	if i == none {
+// arg is an argument of the call, 0 if the call has none such.
+func (r *request) arg(a argument) uint64 {
+	if a == 0 {
 		return 0
 	}
-	return r.args[i]
+	return r.args[a-1]
 }
 
-// dirfd is the descriptor argument i, an int in the kernel.
-func (r *request) dirfd(i int8) int {
-	if i == none {
+// dirfd is the descriptor of a directory, an int in the kernel.
+func (r *request) dirfd(a argument) int {
+	if a == 0 {
 		return unix.AT_FDCWD
 	}
-	return int(int32(r.args[i]))
+	return int(int32(r.arg(a)))
 }
 
 // valid says whether the caller still waits for this answer. What was read

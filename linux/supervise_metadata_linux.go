@@ -25,11 +25,11 @@ func (r *request) subject() bool {
 	o := &r.a
 	var e unix.Errno
 	switch {
-	case r.call.path == none, r.call.nr == unix.SYS_UTIMENSAT && r.args[r.call.path] == 0:
+	case r.call.path == 0, r.call.nr == unix.SYS_UTIMENSAT && r.arg(r.call.path) == 0:
 		e = r.descriptor(o, r.dirfd(r.call.dir))
 	default:
 		var p string
-		if p, e = r.readString(r.args[r.call.path], unix.PathMax); e != 0 {
+		if p, e = r.readString(r.arg(r.call.path), unix.PathMax); e != 0 {
 			break
 		}
 		if p == "" && flags&unix.AT_EMPTY_PATH != 0 {
@@ -98,13 +98,13 @@ func serveChown(r *request) {
 	if !r.subject() || !r.permit(r.editable) {
 		return
 	}
-	uid, gid := int(int32(r.args[r.call.mode])), int(int32(r.args[r.call.mode+1]))
+	uid, gid := int(int32(r.arg(r.call.mode))), int(int32(r.arg(r.call.mode+1)))
 	r.end(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 
 func serveTimes(r *request) {
 	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-	if at := r.args[r.call.mode]; at != 0 {
+	if at := r.arg(r.call.mode); at != 0 {
 		if e := r.read(at, unsafe.Slice((*byte)(unsafe.Pointer(&r.times)), unsafe.Sizeof(r.times))); e != 0 {
 			r.fail(e)
 			return
@@ -116,7 +116,7 @@ func serveTimes(r *request) {
 // serveUtimes serves utimes and futimesat, which count in microseconds.
 func serveUtimes(r *request) {
 	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-	if at := r.args[r.call.mode]; at != 0 {
+	if at := r.arg(r.call.mode); at != 0 {
 		var b [32]byte
 		if e := r.read(at, b[:]); e != 0 {
 			r.fail(e)
@@ -137,7 +137,7 @@ func serveUtimes(r *request) {
 // serveUtime serves utime, which counts in seconds.
 func serveUtime(r *request) {
 	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-	if at := r.args[r.call.mode]; at != 0 {
+	if at := r.arg(r.call.mode); at != 0 {
 		var b [16]byte
 		if e := r.read(at, b[:]); e != 0 {
 			r.fail(e)
@@ -177,7 +177,7 @@ const (
 )
 
 func (r *request) attributeName() bool {
-	name, e := r.readString(r.args[r.call.mode], xattrNameMax+1)
+	name, e := r.readString(r.arg(r.call.mode), xattrNameMax+1)
 	if e == unix.ENAMETOOLONG || e == 0 && name == "" {
 		e = unix.ERANGE
 	}
@@ -202,12 +202,12 @@ func serveSetxattr(r *request) {
 		r.serveNested()
 		return
 	}
-	size := r.args[r.call.mode+2]
+	size := r.arg(r.call.mode + 2)
 	if size > xattrSizeMax {
 		r.fail(unix.E2BIG)
 		return
 	}
-	if e := r.hold(r.args[r.call.mode+1], size, unix.ENOMEM); e != 0 {
+	if e := r.hold(r.arg(r.call.mode+1), size, unix.ENOMEM); e != 0 {
 		r.fail(e)
 		return
 	}
@@ -217,7 +217,7 @@ func serveSetxattr(r *request) {
 	if r.text == accessACL {
 		r.deciders.narrowACL(r.value)
 	}
-	flags := int(int32(r.args[r.call.mode+3]))
+	flags := int(int32(r.arg(r.call.mode + 3)))
 	r.end(unix.Setxattr(fdPath(r.a.fd), r.text, r.value, flags))
 }
 

@@ -24,7 +24,7 @@ func serveOpen(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	p, e := r.readString(r.args[r.call.path], unix.PathMax)
+	p, e := r.readString(r.arg(r.call.path), unix.PathMax)
 	if e == 0 && r.flags&unix.O_CREAT != 0 && r.flags&unix.O_PATH == 0 && strings.HasSuffix(p, "/") {
 		e = unix.EISDIR // no link is followed for it
 	}
@@ -347,7 +347,7 @@ func (r *request) newMode(bits uint32) uint32 {
 
 // target resolves the path of a call that acts on a name, and answers those
 // that end in "/", "." or "..", which have no name, with what the kernel says.
-func (r *request) target(o *object, dir, path int8, f follow, nameless unix.Errno) bool {
+func (r *request) target(o *object, dir, path argument, f follow, nameless unix.Errno) bool {
 	if e := r.path(o, dir, path, f); e != 0 {
 		r.fail(e)
 		return false
@@ -437,7 +437,7 @@ func (r *request) made(err error) unix.Errno {
 }
 
 func serveSymlink(r *request) {
-	text, e := r.readString(r.args[r.call.path2], unix.PathMax)
+	text, e := r.readString(r.arg(r.call.path2), unix.PathMax)
 	if e != 0 {
 		r.fail(e)
 		return
@@ -580,10 +580,10 @@ func serveRename(r *request) {
 		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
 		return
 	}
-	from, e := r.readString(r.args[r.call.path], unix.PathMax)
+	from, e := r.readString(r.arg(r.call.path), unix.PathMax)
 	to := ""
 	if e == 0 {
-		to, e = r.readString(r.args[r.call.path2], unix.PathMax)
+		to, e = r.readString(r.arg(r.call.path2), unix.PathMax)
 	}
 	if e == 0 {
 		e = r.resolve(&r.a, r.dirfd(r.call.dir), from, neverFollow)
@@ -704,7 +704,7 @@ func serveLink(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	p, e := r.readString(r.args[r.call.path], unix.PathMax)
+	p, e := r.readString(r.arg(r.call.path), unix.PathMax)
 	if e != 0 {
 		r.fail(e)
 		return
@@ -776,7 +776,7 @@ func serveLink(r *request) {
 }
 
 func serveTruncate(r *request) {
-	if e := r.path(&r.a, none, r.call.path, followLink); e != 0 {
+	if e := r.path(&r.a, 0, r.call.path, followLink); e != 0 {
 		r.fail(e)
 		return
 	}

@@ -112,10 +112,10 @@ func followIf(yes bool) follow {
 // mostLinks is how many symbolic links the kernel follows in one path.
 const mostLinks = 40
 
-// path reads the path argument at position path and resolves it, from the
-// directory argument at position dir, as the kernel would for the caller.
-func (r *request) path(o *object, dir, path int8, f follow) unix.Errno {
-	p, e := r.readString(r.args[path], unix.PathMax)
+// path reads the argument path and resolves it, from the directory of the argument
+// dir, as the kernel would for the caller.
+func (r *request) path(o *object, dir, path argument, f follow) unix.Errno {
+	p, e := r.readString(r.arg(path), unix.PathMax)
 	if e != 0 {
 		return e
 	}

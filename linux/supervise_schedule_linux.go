@@ -14,7 +14,7 @@ import (
 // priorities that it may have. A number that is given to somebody else in
 // between would have to be freed by the run and taken within microseconds.
 func serveSchedule(r *request) {
-	tid := int(int32(r.args[r.call.path]))
+	tid := int(int32(r.arg(r.call.path)))
 	if r.s.config.OwnProcesses || tid == 0 || tid == r.tid {
 		r.resume()
 		return

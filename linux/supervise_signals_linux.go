@@ -239,7 +239,7 @@ func serveTgsigqueue(r *request) {
 }
 
 func servePidfdSignal(r *request) {
-	pid, ok := number(r.task.dir, "fdinfo/"+strconv.Itoa(r.dirfd(0)), "\nPid:\t", 10)
+	pid, ok := number(r.task.dir, "fdinfo/"+strconv.Itoa(r.dirfd(arg1)), "\nPid:\t", 10)
 	switch {
 	case !ok:
 		r.fail(unix.EBADF)

@@ -607,7 +607,7 @@ const sendMost = 1 << 20
 func serveSendto(r *request) {
 	if k := r.internet(); k != nil {
 		if k.end == nil {
-			r.resumeSend(3) // a stream pays no heed to the address
+			r.resumeSend(arg4) // a stream pays no heed to the address
 			return
 		}
 		r.s.inet.sendtoDatagram(r, k)

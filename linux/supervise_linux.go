@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -119,6 +121,7 @@ type Supervisor struct {
 	bell      *os.File     // the same
 	state     atomic.Int32 // of the resolving thread
 	left      bool         // the resolving thread was not waited for
+	stuck     bool         // it was, and did not come back
 	root      int          // the run's root directory, O_PATH
 	proc      int          // /proc, as the launcher sees it
 	self      int          // /proc/self/fd
@@ -286,10 +289,17 @@ func (s *Supervisor) Close() error {
 		// or, from Linux 6.11 on, the end of the run. It waits by itself all the
 		// same, without a look at anything else: that is 1 us of every call.
 		if s.left = s.state.Swap(resolverLeft) == resolverWaits; !s.left {
-			<-s.done
+			select {
+			case <-s.done:
+			case <-time.After(resolverPatience):
+				s.stuck = true
+			}
 		}
 		if s.perform != nil {
 			s.perform.close()
+		}
+		if s.stuck {
+			return // what it has in its hands ends with this process
 		}
 		s.nested.release()
 		s.kept.release()
@@ -301,6 +311,9 @@ func (s *Supervisor) Close() error {
 			close(s.done)
 		}
 	})
+	if s.stuck {
+		return errStuck
+	}
 	return s.err
 }
 
@@ -344,6 +357,13 @@ const (
 	resolverWaits
 	resolverLeft
 )
+
+// resolverPatience is how long Close waits for a call that is being looked at.
+const resolverPatience = 2 * time.Second
+
+// errStuck says that the resolving thread waits for a file system that does not
+// answer, such as a network's.
+var errStuck = errors.New("the supervisor's resolving thread does not come back")
 
 // serve is the resolving thread.
 func (s *Supervisor) serve(started chan<- error) {

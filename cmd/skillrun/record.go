@@ -146,7 +146,7 @@ func (r *recorder) close() {
 	<-r.known
 	if r.cold != nil {
 		r.cold.cancel()
-		<-r.cold.done
+		r.cold.wait()
 	}
 	r.log.Close()
 	r.cache.Close()
@@ -336,8 +336,10 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		end.Code, end.Signal = 0, signalName(res.Status.Signal())
 		rep.Signal = end.Signal
 	}
+	if r.cold != nil && !r.cold.wait() {
+		r.cold = nil
+	}
 	if r.cold != nil {
-		r.cold.wait()
 		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
 	}
 	told := len(r.denials) + r.dropped - r.spared

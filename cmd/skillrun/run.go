@@ -68,7 +68,13 @@ func run(c *cli.Context, in *invocation) error {
 func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err error) {
 	room := sandbox.MakeRoom()
 	defer room.Remove()
+	limits, err := flagLimits(c)
+	if err != nil {
+		return nil, err
+	}
+	started := startWithin(limits.Wall)
 	j, err := newJob(c, in.command, said)
+	started()
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +109,8 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
+	started := startWithin(j.set.Limits.Wall)
+	defer started()
 	plan, keep, err := j.plan(state, mode)
 	if err != nil {
 		return nil, err
@@ -151,11 +159,14 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Strict:      j.strict,
 		AllowGaps:   j.allowGaps,
 		Starting:    rec.starting,
-		Started:     rec.started,
-		Refused:     rec.refused,
-		Ended:       rec.left,
-		Connected:   rec.traffic.add,
-		Signals:     signals,
+		Started: func() error {
+			started()
+			return rec.started()
+		},
+		Refused:   rec.refused,
+		Ended:     rec.left,
+		Connected: rec.traffic.add,
+		Signals:   signals,
 	})
 	if err != nil {
 		var start interface{ NotExecutable() bool }
@@ -167,8 +178,8 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		rec.refusedToRun(err, exitRefused)
 		return nil, err
 	}
-	go room.Remove() // beside the record of the end
-	if keep != nil && result.Compiled != nil {
+	go room.Remove()                                               // beside the record of the end
+	if keep != nil && result.Compiled != nil && !result.TimedOut { // it looks at files
 		keep(result.Compiled)
 	}
 	code, err := rec.ended(result)
@@ -209,6 +220,20 @@ func (j *job) unstartable(word string) string {
 		return "its mode has no x: chmod +x, or give it to its interpreter, as in bash " + quote(word)
 	}
 	return ""
+}
+
+// startWithin ends this program if what it gives is not called in time: a command
+// with a limit of time is not waited for any longer because a file system on its
+// way does not answer. 0 is no limit.
+func startWithin(limit time.Duration) (started func()) {
+	if limit == 0 {
+		return func() {}
+	}
+	timer := time.AfterFunc(limit, func() {
+		say("timed out after %v: the command was not started", limit)
+		os.Exit(exitTimeout)
+	})
+	return func() { timer.Stop() }
 }
 
 // tellStart says that the command starts, as any does, where the user is, which is

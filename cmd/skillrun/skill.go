@@ -84,12 +84,16 @@ func digest(cache *audit.Digests, tree string, files []string) *digesting {
 	return d
 }
 
-// wait gives the work a moment to end after the command has.
-func (d *digesting) wait() {
-	select {
-	case <-d.done:
-	case <-time.After(10 * time.Second):
-		d.cancel()
-		<-d.done
+// wait gives the work a moment to end after the command has. It is false where it
+// does not end although it should: a file system does not answer.
+func (d *digesting) wait() bool {
+	for _, patience := range [...]time.Duration{10 * time.Second, time.Second} {
+		select {
+		case <-d.done:
+			return true
+		case <-time.After(patience):
+			d.cancel()
+		}
 	}
+	return false
 }

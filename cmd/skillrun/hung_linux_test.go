@@ -1,0 +1,181 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/sandbox/sandboxtest"
+)
+
+// hung is a file system, of one empty directory, that answers until it stops.
+type hung struct {
+	fd int
+	mu sync.Mutex
+	on bool
+}
+
+// mountHung mounts one for the calling thread and what it starts.
+func mountHung(t *testing.T, dir string) *hung {
+	t.Helper()
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		sandboxtest.Skip(t, sandboxtest.Mounts, "no file systems of user programs: %v", err)
+	}
+	runtime.LockOSThread() // which ends with the test
+	err = unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	if err == nil {
+		err = unix.Mount("hung", dir, "fuse", 0, "fd="+strconv.Itoa(fd)+",rootmode=40000,user_id=0,group_id=0")
+	}
+	if err != nil {
+		unix.Close(fd)
+		sandboxtest.Skip(t, sandboxtest.Mounts, "no mounts: %v", err)
+	}
+	h := &hung{fd: fd, on: true}
+	done := make(chan struct{})
+	end, stop := context.WithCancel(context.Background())
+	go func() {
+		defer close(done)
+		for end.Err() == nil {
+			unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10)
+			h.serve()
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+		unix.Close(fd) // whoever still waits gets an error
+		unix.Unmount(dir, unix.MNT_DETACH)
+	})
+	return h
+}
+
+// answers says whether requests are read. One that was not can be given up by who
+// made it.
+func (h *hung) answers(on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.on = on
+}
+
+// serve answers a request, as include/uapi/linux/fuse.h has it.
+func (h *hung) serve() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	buf := make([]byte, 1<<17)
+	if !h.on {
+		time.Sleep(10 * time.Millisecond)
+		return
+	}
+	if n, err := unix.Read(h.fd, buf); err != nil || n < 40 {
+		return
+	}
+	ne := binary.NativeEndian
+	var body []byte
+	errno := unix.Errno(0)
+	switch ne.Uint32(buf[4:]) { // the operation
+	case 2, 36, 42: // FORGET, INTERRUPT, BATCH_FORGET
+		return
+	case 1: // LOOKUP
+		errno = unix.ENOENT
+	case 3: // GETATTR
+		body = make([]byte, 16+88)
+		ne.PutUint64(body[16:], 1)
+		ne.PutUint32(body[16+60:], unix.S_IFDIR|0o777)
+		ne.PutUint32(body[16+64:], 2)
+	case 26: // INIT
+		body = make([]byte, 64)
+		ne.PutUint32(body, 7)
+		ne.PutUint32(body[4:], 31)
+		ne.PutUint32(body[20:], 4096)
+	case 27: // OPENDIR
+		body = make([]byte, 16)
+	case 17: // STATFS
+		body = make([]byte, 80)
+	case 18, 28, 29, 34: // RELEASE, READDIR, RELEASEDIR, ACCESS
+	default:
+		errno = unix.ENOSYS
+	}
+	head := make([]byte, 16)
+	ne.PutUint32(head, uint32(len(head)+len(body)))
+	ne.PutUint32(head[4:], uint32(-int32(errno)))
+	copy(head[8:], buf[8:16])
+	unix.Write(h.fd, append(head, body...))
+}
+
+// A file system that does not answer holds up a run with a limit of time no
+// longer than that, and its end is on record.
+func TestHungEnds(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "root")
+	dir, env := home(t)
+	if err := os.Mkdir(filepath.Join(dir, "m"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := mountHung(t, filepath.Join(dir, "m"))
+	// run gives the output, with the file system silent once began is in it.
+	run := func(argv ...string) (string, string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = dir, env
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		cmd.Stdout, cmd.Stderr = w, w
+		err = cmd.Start()
+		w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(r)
+		first, _ := out.ReadString('\n')
+		if first == "began\n" {
+			h.answers(false)
+			io.WriteString(in, "go\n")
+		}
+		err = cmd.Wait()
+		h.answers(true)
+		rest, _ := io.ReadAll(out)
+		return first + string(rest), ending(err)
+	}
+	const script = "echo began; read go; echo x >m/f; cat m/g"
+	if out, end := run("timeout", "-s", "KILL", "2", "sh", "-c", script); out != "began\n" || !strings.HasPrefix(end, "signal 9") {
+		t.Fatalf("control: %s: %s", end, out)
+	}
+	for way, flags := range ways() { // on this thread
+		argv := append(append([]string{program(t), "--grant", "filesystem.write:.", "--timeout", "1s"}, flags...), "--", "sh", "-c")
+		out, end := run(append(argv, script)...)
+		if end != "exit 124" || !strings.HasPrefix(out, "began\n") || !strings.Contains(out, "skillrun: timed out after 1s: everything was ended\n") {
+			t.Errorf("%s: during the run: %s: %s", way, end, out)
+		}
+		h.answers(false)
+		if out, end := run(append(argv, "touch ran")...); end != "exit 124" || out != "skillrun: timed out after 1s: the command was not started\n" {
+			t.Errorf("%s: before the run: %s: %s", way, end, out)
+		}
+	}
+	log, err := exec.Command("sh", "-c", "cat "+filepath.Dir(dir)+"/state/skillrun/audit-*").Output()
+	if n := strings.Count(string(log), `"status":"timeout"`); err != nil || n != len(ways()) {
+		t.Errorf("%d ends on record: %v: %.2000s", n, err, log)
+	}
+}

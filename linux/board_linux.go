@@ -27,6 +27,7 @@ type board struct {
 
 	done   uint32 // set when status is final and the tree is dead, or the guardian lost
 	lost   uint32 // set by the launcher: the guardian did not end by itself
+	ending uint32 // set when what is left of the tree is being ended
 	status int32  // wait status of the command
 	cause  uint32 // why the run was ended, if not by the command
 	killed uint32 // processes that were still alive when the command ended

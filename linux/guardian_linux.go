@@ -351,6 +351,7 @@ func (g *guard) wait(command int32) {
 //go:nosplit
 //go:norace
 func (g *guard) sweep(command int32) {
+	g.board.ending = 1
 	for {
 		if g.outside {
 			g.killChildren(command)

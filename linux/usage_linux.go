@@ -55,6 +55,43 @@ func (p *Process) Usage() Usage {
 	return u
 }
 
+// EndStuck kills what is left of a run that its guardian is ending: each process,
+// and not those alone that have lost their parents. One that waits in the kernel
+// for a file system that does not answer dies only when it does, and would keep
+// what it has started from the guardian until then.
+func (p *Process) EndStuck() {
+	if load(&p.board.ending) == 0 || load(&p.board.done) != 0 {
+		return
+	}
+	guardian := p.reaper()
+	for _, pid := range p.Usage().pids {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue
+		}
+		// The number may be somebody else's by now, and then it stays so.
+		if descends(pid, guardian) {
+			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		}
+		unix.Close(fd)
+	}
+}
+
+// descends says whether a process comes from another.
+func descends(pid, from int) bool {
+	for range 1000 {
+		if pid == from {
+			return true
+		}
+		parent, ok := number(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/status", "\nPPid:\t", 10)
+		if !ok || parent <= 1 {
+			return false
+		}
+		pid = int(parent)
+	}
+	return false
+}
+
 // Proportional is the memory of the processes that were seen, what several
 // share counted once, swapped memory too. It takes milliseconds for each
 // gigabyte. A process that does not tell counts with nothing shared.

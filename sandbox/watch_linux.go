@@ -27,6 +27,7 @@ type watcher struct {
 	usage  func() linux.Usage
 	files  []growing
 	kill   func()
+	stuck  func() // kills what a run that is being ended still has
 	stop   chan struct{}
 	done   sync.WaitGroup
 	met    string // the limit for which the run was ended
@@ -51,8 +52,8 @@ func newWatcher(spec *Spec, group *linux.Cgroup) *watcher {
 
 // start begins to look.
 func (w *watcher) start(p *linux.Process) {
-	w.usage, w.kill = p.Usage, func() { p.Signal(syscall.SIGKILL) }
-	if w.limits.Memory == 0 && w.limits.CPU == 0 && w.limits.Processes == 0 && len(w.files) == 0 {
+	w.usage, w.kill, w.stuck = p.Usage, func() { p.Signal(syscall.SIGKILL) }, p.EndStuck
+	if w.limits.Wall == 0 && w.limits.Memory == 0 && w.limits.CPU == 0 && w.limits.Processes == 0 && len(w.files) == 0 {
 		return
 	}
 	w.done.Add(1)
@@ -71,10 +72,12 @@ func (w *watcher) loop() {
 		case <-timer.C:
 		}
 		begin := time.Now()
-		if w.met = w.look(); w.met != "" {
-			w.kill()
-			return
+		if w.met == "" {
+			if w.met = w.look(); w.met != "" {
+				w.kill()
+			}
 		}
+		w.stuck()
 		pause = max(min(2*pause, lastLook), lookShare*time.Since(begin))
 		timer.Reset(pause)
 	}

@@ -25,6 +25,9 @@ type hung struct {
 	fd int
 	mu sync.Mutex
 	on bool
+	// What is asked about the name keep is answered when it is another.
+	keep  string
+	taken [][]byte
 }
 
 // mountHung mounts one for the calling thread and what it starts.
@@ -73,6 +76,18 @@ func (h *hung) answers(on bool) {
 	h.on = on
 }
 
+// takes has requests to look up a name read and not answered, which nobody can
+// give up; "" answers those that there are.
+func (h *hung) takes(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keep = name
+	for _, request := range h.taken {
+		h.answer(request)
+	}
+	h.taken = nil
+}
+
 // serve answers a request, as include/uapi/linux/fuse.h has it.
 func (h *hung) serve() {
 	h.mu.Lock()
@@ -82,9 +97,17 @@ func (h *hung) serve() {
 		time.Sleep(10 * time.Millisecond)
 		return
 	}
-	if n, err := unix.Read(h.fd, buf); err != nil || n < 40 {
-		return
+	n, err := unix.Read(h.fd, buf)
+	switch {
+	case err != nil || n < 40:
+	case h.keep != "" && strings.HasPrefix(string(buf[40:n]), h.keep+"\x00"):
+		h.taken = append(h.taken, buf[:n])
+	default:
+		h.answer(buf[:n])
 	}
+}
+
+func (h *hung) answer(buf []byte) {
 	ne := binary.NativeEndian
 	var body []byte
 	errno := unix.Errno(0)
@@ -177,5 +200,73 @@ func TestHungEnds(t *testing.T) {
 	log, err := exec.Command("sh", "-c", "cat "+filepath.Dir(dir)+"/state/skillrun/audit-*").Output()
 	if n := strings.Count(string(log), `"status":"timeout"`); err != nil || n != len(ways()) {
 		t.Errorf("%d ends on record: %v: %.2000s", n, err, log)
+	}
+}
+
+// A process that waits where the kernel ends nobody keeps none of those that it
+// has started from their end.
+func TestHungEndsOthers(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "root")
+	dir, env := home(t)
+	if err := os.Mkdir(filepath.Join(dir, "m"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := mountHung(t, filepath.Join(dir, "m"))
+	const script = `
+import os, sys, time
+def ticks():
+    while True: open("ticks", "a").write("x"); time.sleep(0.01)
+if os.fork() == 0:
+    if os.fork() == 0: ticks()
+    print("began", flush=True)
+    open("m/f")
+time.sleep(1000)`
+	// grows says whether the file does, within a time.
+	grows := func(within time.Duration) bool {
+		size := func() int64 {
+			info, err := os.Stat(filepath.Join(dir, "ticks"))
+			if err != nil {
+				return 0
+			}
+			return info.Size()
+		}
+		before := size()
+		for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if size() > before {
+				return true
+			}
+		}
+		return false
+	}
+	start := func(argv ...string) *exec.Cmd {
+		h.takes("f")
+		cmd := exec.Command(argv[0], append(argv[1:], "python3", "-c", script)...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		bufio.NewReader(out).ReadString('\n')
+		return cmd
+	}
+	for _, namespaces := range []string{"off", "auto"} {
+		cmd := start(program(t), "--grant", "filesystem.write:.", "--timeout", "1s", "--namespaces", namespaces, "--")
+		if !grows(900 * time.Millisecond) {
+			t.Error("control: nothing goes on")
+		}
+		time.Sleep(time.Second)
+		for deadline := time.Now().Add(20 * time.Second); grows(300 * time.Millisecond); {
+			if time.Now().After(deadline) {
+				t.Errorf("namespaces %s: a process goes on after the limit of time", namespaces)
+				break
+			}
+		}
+		h.takes("")
+		if end := ending(cmd.Wait()); end != "exit 124" {
+			t.Error(end)
+		}
 	}
 }

@@ -149,8 +149,9 @@ type Denial struct {
 	Origin     Origin `json:"origin,omitzero"`
 }
 
-// covers says whether the denial's pattern covers path, exceptions considered.
-func (d *Denial) covers(path string) bool {
+// Covers says whether the denial names path or something above it, exceptions
+// considered.
+func (d *Denial) Covers(path string) bool {
 	rel, ok := beneath(d.Path, path)
 	if !ok || d.exceptsPath(path) {
 		return false
@@ -189,9 +190,9 @@ func (d *Denial) exceptsName(rel string) bool {
 	return false
 }
 
-// leads says whether path is a directory on the way to what the denial covers,
-// so that renaming it would move or make room for a covered name.
-func (d *Denial) leads(path string) bool {
+// Leads says whether path is a directory on the way to what the denial covers, so
+// that removing or renaming it would move a covered name, or make room for one.
+func (d *Denial) Leads(path string) bool {
 	if _, ok := beneath(path, d.Path); ok {
 		return path != d.Path || d.Match != ""
 	}
@@ -210,27 +211,12 @@ func (d *Denial) leads(path string) bool {
 	return false
 }
 
-// Covers says whether the denial names path or something above it, exceptions
-// considered.
-func (d *Denial) Covers(path string) bool { return d.covers(path) }
-
-// Names says whether path, or something above it, is one that the denial is
-// about, whether an exception takes it in or not.
-func (d *Denial) Names(path string) bool {
-	rel, ok := beneath(d.Path, path)
-	return ok && (d.Match == "" || matchAny(d.Match, rel))
-}
-
 // Spares says whether an exception of the denial takes in path and so all that
 // is beneath it.
 func (d *Denial) Spares(path string) bool {
 	rel, ok := beneath(d.Path, path)
 	return ok && (d.exceptsPath(path) || d.exceptsName(rel))
 }
-
-// Leads says whether path is a directory whose removal or renaming would move
-// what the denial covers, or make room for it.
-func (d *Denial) Leads(path string) bool { return d.leads(path) }
 
 // covers says whether the rule applies to path.
 func (r *PathRule) covers(path string) bool {

@@ -35,11 +35,11 @@ func (v Verdict) Origin() Origin {
 func (p *Profile) Allows(path string, access Access) Verdict {
 	for i := range p.Denials {
 		d := &p.Denials[i]
-		if d.Access&access != 0 && d.covers(path) {
+		if d.Access&access != 0 && d.Covers(path) {
 			return Verdict{Denial: d}
 		}
 		// Moving a name away lifts whatever denial it was under.
-		if access&Delete != 0 && (d.covers(path) || d.leads(path)) {
+		if access&Delete != 0 && (d.Covers(path) || d.Leads(path)) {
 			return Verdict{Denial: d}
 		}
 	}

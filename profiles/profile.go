@@ -2,7 +2,7 @@
 // no operating system and no manifest format shows through.
 //
 // A Profile is the narrow waist of skillrun. Package policy produces one from
-// manifests and grants; the back ends (linux, darwin, wasm) compile it. What a
+// manifests and grants; the back ends (linux, darwin) compile it. What a
 // Profile means is defined by code in this package, [Profile.Allows] and
 // [Profile.Reaches], and every back end is held to that by property tests.
 //

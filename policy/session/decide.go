@@ -65,7 +65,7 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 		record.Needs = append(record.Needs, audit.Need{Capability: n.Capability, Target: n.Target, Exact: n.Exact, Verdict: word(n.Effect), Reason: n.Reason, Source: n.Source})
 	}
 	if _, err := s.log.Append(record); err != nil {
-		return Verdict{Reason: "the decision could not be recorded: " + policy.Escape(err.Error())}
+		return Verdict{Reason: "cannot record the decision: " + policy.Escape(err.Error())}
 	}
 	if err := s.save(); err != nil {
 		return Verdict{Reason: policy.Escape(err.Error())}

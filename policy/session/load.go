@@ -50,7 +50,7 @@ func (s *Session) Load(ctx context.Context, dir string, by By) Verdict {
 		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: a.Input, Took: time.Since(begin),
 	}
 	if _, err := s.log.Append(record); err != nil {
-		return Verdict{Reason: "the decision could not be recorded: " + policy.Escape(err.Error())}
+		return Verdict{Reason: "cannot record the decision: " + policy.Escape(err.Error())}
 	}
 	if err := s.save(); err != nil {
 		return Verdict{Reason: policy.Escape(err.Error())}

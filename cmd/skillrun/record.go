@@ -301,10 +301,14 @@ func (r *recorder) refused(d sandbox.Refusal) {
 }
 
 // spare says that a program does as well without what it was refused: Python
-// keeps compiled code beside each module, if it may. Such refusals are recorded,
-// and nobody is bothered with them.
+// keeps compiled code beside each module, if it may, and every Java program says
+// what of it a core file is to hold. Such refusals are recorded, and nobody is
+// bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
+	if strings.HasPrefix(d.Target, "/proc/") && filepath.Base(d.Target) == "coredump_filter" {
+		return true
+	}
 	return d.Access == "create" && d.Class == "" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
 }
 
@@ -377,6 +381,9 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	case res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
 	default:
 		hint("if it failed for want of a right, --denials shows what was refused")
+	}
+	if code != 0 && !r.profile.Process.Create && !r.tells {
+		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
 	}
 	if code != 0 && res.Moved != "" {
 		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)

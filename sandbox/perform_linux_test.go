@@ -48,6 +48,7 @@ type performer struct {
 
 func (p *performer) all(steps []step) {
 	for i, s := range steps {
+		s.A, s.B = os.ExpandEnv(s.A), os.ExpandEnv(s.B)
 		if s.Op == "beside" {
 			// The rest is done twice at the same time, from one directory on.
 			p.beside.Go(func() {

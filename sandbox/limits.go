@@ -150,3 +150,22 @@ func lower(word string) error {
 	}
 	return fmt.Errorf("limit %q: unknown", word)
 }
+
+// limitMet gives the limit of single processes that ended a command, "" if none
+// did; cpu is the processor time of the whole run, which the kernel counts
+// otherwise when it looks at the limit.
+func limitMet(l *profiles.Limits, status syscall.WaitStatus, cpu time.Duration) string {
+	switch {
+	case l.CPU > 0 && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGXCPU) && cpu >= l.CPU*9/10:
+		return "cpu"
+	case l.FileSize > 0 && endedBy(status, syscall.SIGXFSZ):
+		return "file size"
+	}
+	return ""
+}
+
+// endedBy says whether a command was ended by a signal, or is a shell whose
+// last command was.
+func endedBy(status syscall.WaitStatus, sig syscall.Signal) bool {
+	return status.Signaled() && status.Signal() == sig || status.Exited() && status.ExitStatus() == 128+int(sig)
+}

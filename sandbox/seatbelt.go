@@ -245,8 +245,11 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	}
 	r.Killed = len(t.killed)
 	tap.wait()
-	if tap.burst.Load() {
+	switch {
+	case tap.burst.Load():
 		r.Limit = "output"
+	case !r.TimedOut:
+		r.Limit = limitMet(&spec.Profile.Limits, r.Status, r.User+r.System)
 	}
 	return r, nil
 }

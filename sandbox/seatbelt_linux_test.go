@@ -230,6 +230,24 @@ func TestSeatbeltLimits(t *testing.T) {
 	}
 }
 
+// A limit that ended the command is named, and a signal of its own is none.
+func TestSeatbeltLimitMet(t *testing.T) {
+	for _, c := range []struct {
+		script, want string
+		limits       profiles.Limits
+	}{
+		{"while :; do :; done", "cpu", profiles.Limits{CPU: time.Second}},
+		{"head -c 20000 /dev/zero >" + t.TempDir() + "/f", "file size", profiles.Limits{FileSize: 10000}},
+		{"kill -KILL $$", "", profiles.Limits{CPU: time.Minute, FileSize: 10000}},
+	} {
+		m := newMac(t, through, "/bin/sh", "-c", c.script)
+		m.spec.Profile.Limits = c.limits
+		if r, err := m.run(t); err != nil || r.Limit != c.want || r.Status.ExitStatus() == 0 {
+			t.Errorf("%s: %v: limit %q (status %v), want %q", c.script, err, r.Limit, r.Status, c.want)
+		}
+	}
+}
+
 func TestBecomeLimited(t *testing.T) {
 	for _, args := range [][]string{nil, {"x"}, {"x", "--"}, {"x", "run", "--become-with-limits"}} {
 		if err := sandbox.BecomeLimited(args); err != nil {

@@ -132,23 +132,13 @@ func (w *watcher) over(u linux.Usage) string {
 func (w *watcher) close(state *linux.State) string {
 	close(w.stop)
 	w.done.Wait()
-	l := w.limits
-	switch status := state.Status; {
+	switch {
 	case w.met != "":
 		return w.met
 	case state.TimedOut:
+		return ""
 	case w.group != nil && w.group.Met() != "":
 		return w.group.Met() // between two looks
-	case l.CPU > 0 && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGXCPU) && state.User+state.System >= l.CPU:
-		return "cpu"
-	case l.FileSize > 0 && endedBy(status, syscall.SIGXFSZ):
-		return "file size"
 	}
-	return ""
-}
-
-// endedBy says whether a command was ended by a signal, or is a shell whose
-// last command was.
-func endedBy(status syscall.WaitStatus, sig syscall.Signal) bool {
-	return status.Signaled() && status.Signal() == sig || status.Exited() && status.ExitStatus() == 128+int(sig)
+	return limitMet(w.limits, state.Status, state.User+state.System)
 }

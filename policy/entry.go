@@ -354,7 +354,30 @@ func (e *Entry) what() string {
 
 // Brief is the right in one line for a person, in the manifest's words and with
 // its terms.
-func (e *Entry) Brief() string { return e.what() + e.terms() }
+func (e *Entry) Brief() string { return e.reached().what() + e.terms() }
+
+// reached is the entry for a person to read: of a URL in its scope only scheme and
+// host count, and who says yes to a path would give the whole host.
+func (e *Entry) reached() *Entry {
+	shown := *e
+	if c := Lookup(e.Capability); c != nil && networked(c) {
+		shown.Constraints.Scope = slices.Clone(e.Constraints.Scope)
+		for i, s := range e.Constraints.Scope {
+			shown.Constraints.Scope[i].Value = s.Value[:len(s.Value)-len(uncounted(s.Value))]
+		}
+	}
+	return &shown
+}
+
+// uncounted is what follows the host in a URL; "" of anything else.
+func uncounted(scope string) string {
+	if _, rest, ok := strings.Cut(scope, "://"); ok {
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			return rest[i:]
+		}
+	}
+	return ""
+}
 
 // terms are when and how often, for a person: ", 09:00-17:00 UTC on Mon Tue, at
 // most 10 times in 1h".

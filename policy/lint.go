@@ -110,6 +110,8 @@ func lintEntry(e *Entry) []Finding {
 		}
 		if _, _, fault := ParseHost(s.Value); networked(c) && fault != "" {
 			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a host and grants nothing: %s", s.Value, fault)})
+		} else if rest := uncounted(s.Value); networked(c) && fault == "" && len(rest) > 1 {
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%q grants the whole host: %q does not count", s.Value, rest)})
 		}
 		if _, ok := profiles.HostGroup(s.Value); c.means == installPackages && !ok {
 			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a group of package registries and grants nothing", s.Value)})

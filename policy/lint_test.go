@@ -15,6 +15,9 @@ func TestLintScopes(t *testing.T) {
 		{"external_api.call", "*.com", `"*.com" is not a host and grants nothing: a wildcard over names of strangers`},
 		{"web.fetch", "*.github.io", `"*.github.io" is not a host`},
 		{"web.fetch", "2130706433", `"2130706433" is not a host`},
+		{"web.fetch", "https://example.com/", ""},
+		{"web.fetch", "https://example.com/v1", `"https://example.com/v1" grants the whole host: "/v1" does not count`},
+		{"web.fetch", "https://example.com?q", `"https://example.com?q" grants the whole host: "?q" does not count`},
 		{"package.install", "npm", ""},
 		{"package.install", "registry.npmjs.org", `"registry.npmjs.org" is not a group of package registries`},
 	} {

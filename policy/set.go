@@ -153,7 +153,7 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 	var b strings.Builder
 	b.WriteString(c.About)
 	cons := &e.Constraints
-	scope := values(cons.Scope)
+	scope := values(e.reached().Constraints.Scope)
 	switch {
 	case cons.Scoped && len(scope) == 0:
 		b.WriteString(": nothing in particular")

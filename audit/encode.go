@@ -257,6 +257,7 @@ func (r *End) encode(e *encoder) {
 	}
 	e.int("more_denials", int64(r.MoreDenials))
 	e.connections(r.Connections)
+	e.strs("controls_made", r.Controls)
 	e.stream("stdin", r.Stdin)
 	e.stream("stdout", r.Stdout)
 	e.stream("stderr", r.Stderr)

@@ -197,6 +197,7 @@ type End struct {
 	Denials     []Denial      `json:"denials,omitempty"`
 	MoreDenials int           `json:"more_denials,omitempty"` // not listed
 	Connections []Connection  `json:"connections,omitempty"`
+	Controls    []string      `json:"controls_made,omitempty"` // see docs/audit.md
 	Stdin       Stream        `json:"stdin,omitzero"`
 	Stdout      Stream        `json:"stdout,omitzero"`
 	Stderr      Stream        `json:"stderr,omitzero"`

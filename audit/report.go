@@ -268,6 +268,9 @@ func (x *Run) Lines() []string {
 		}
 		say("refused", line)
 	}
+	for _, path := range e.Controls {
+		say("made", Escape(path)+", which other programs obey")
+	}
 	for i := range e.Connections {
 		say("connection", e.Connections[i].String())
 	}

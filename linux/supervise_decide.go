@@ -120,7 +120,8 @@ func (d *decider) rule(pl place, access profiles.Access) ruling {
 // pointer rules on a file or link by the name of a directory that leads to
 // control files: git follows both, a link and the text of a file ".git", to a
 // repository that has its hooks and config where no denial looks for them. In a
-// directory of the run's own (git worktree add) ".git" is the run's, too.
+// directory of the run's own (git worktree add) ".git" is the run's, too, and
+// noted.
 func (d *decider) pointer(pl place, k kind) ruling {
 	git := strings.EqualFold(pl.name, ".git")
 	if k == directory || k != symlink && !git || d.ours(pl.path) {
@@ -131,6 +132,7 @@ func (d *decider) pointer(pl place, k kind) ruling {
 	for _, den := range d.sieve.Touching(pl.path) {
 		if den.Class == profiles.Control && den.Leads(pl.path) {
 			if git && d.ledger.madeDir(pl.dir) {
+				d.ledger.controlMade(pl.path)
 				return ruling{}
 			}
 			return ruling{errno: errAccess, path: pl.path, access: profiles.Write, verdict: profiles.Verdict{Denial: den}}
@@ -139,13 +141,30 @@ func (d *decider) pointer(pl place, k kind) ruling {
 	return ruling{}
 }
 
-// create rules on a new name.
+// create rules on a new name. A control file that an exception lets pass is
+// noted, since the person should know of it.
 func (d *decider) create(pl place, k kind) ruling {
 	r := d.rule(pl, profiles.Create)
 	if r.ok() {
 		r = d.pointer(pl, k)
 	}
+	if r.ok() {
+		d.noteControl(pl)
+	}
 	return r
+}
+
+func (d *decider) noteControl(pl place) {
+	if d.ours(pl.path) {
+		return
+	}
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, den := range d.sieve.Touching(pl.path) {
+		if den.Class == profiles.Control && den.Match != "" && (den.UnlessMade || len(den.Except) > 0) && den.Names(pl.path) {
+			d.ledger.controlMade(pl.path)
+		}
+	}
 }
 
 // edit rules on a change to what exists: contents, metadata. What the run

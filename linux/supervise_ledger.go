@@ -2,6 +2,7 @@ package linux
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,6 +41,7 @@ type ledger struct {
 	alike    map[uint64]bool  // devices on which directories have one number
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
+	control  []string // control files that exceptions let the run make
 }
 
 // entry is a name where it was made. A directory that was there at the start and
@@ -199,4 +201,23 @@ func (l *ledger) ownAbstract(name string) bool {
 	defer l.mu.Unlock()
 	_, ok := l.abstract[name]
 	return ok
+}
+
+// controlsMost bounds the list of control files.
+const controlsMost = 200
+
+// controlMade notes a control file that an exception lets the run make, if it is
+// not in a directory that is noted.
+func (l *ledger) controlMade(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.control) < controlsMost && !slices.ContainsFunc(l.control, func(c string) bool { return isBeneath(c, path) }) {
+		l.control = append(l.control, path)
+	}
+}
+
+func (l *ledger) controls() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(slices.Values(l.control))
 }

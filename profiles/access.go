@@ -211,6 +211,13 @@ func (d *Denial) Leads(path string) bool {
 	return false
 }
 
+// Names says whether path, or something above it, is one that the denial is
+// about, whether an exception takes it in or not.
+func (d *Denial) Names(path string) bool {
+	rel, ok := beneath(d.Path, path)
+	return ok && (d.Match == "" || matchAny(d.Match, rel))
+}
+
 // Spares says whether an exception of the denial takes in path and so all that
 // is beneath it.
 func (d *Denial) Spares(path string) bool {

@@ -134,8 +134,12 @@ type Result struct {
 	// Moved is a shared directory such as /tmp in which the run made something and
 	// for which, without mounts of its own, a directory of its own stood in: it
 	// can open that there again, and not see it. "" if there is none.
-	Moved   string
-	Receipt profiles.Receipt
+	Moved string
+	// ControlsMade are control files that the run was allowed to make, since it
+	// made what they control or a package manager does: 200 at most, directories
+	// for what is in them.
+	ControlsMade []string
+	Receipt      profiles.Receipt
 	// Compiled is for later runs, if this one had to compile; nil otherwise.
 	Compiled *Compiled
 }

@@ -242,6 +242,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	if supervisor != nil {
 		result.Moved = supervisor.Moved()
+		result.ControlsMade = supervisor.ControlsMade()
 	}
 	return result, nil
 }

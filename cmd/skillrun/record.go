@@ -329,13 +329,14 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		Wall: time.Since(r.begin), User: res.User, System: res.System, Memory: res.MaxResident,
 		Denials: r.denials, MoreDenials: r.dropped,
 		Connections: r.traffic.connections(),
+		Controls:    standing(res.ControlsMade),
 	}
 	for i, to := range [...]*audit.Stream{&end.Stdin, &end.Stdout, &end.Stderr} {
 		if r.captures[i] != nil {
 			*to = r.captures[i].Stream()
 		}
 	}
-	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped, Network: r.traffic.summary.Rows()}
+	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped, Network: r.traffic.summary.Rows(), Controls: end.Controls}
 	if res.Status.Signaled() && !res.TimedOut && res.Limit == "" {
 		end.Code, end.Signal = 0, signalName(res.Status.Signal())
 		rep.Signal = end.Signal
@@ -356,6 +357,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if res.Limit != "" {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
+	tellControls(end.Controls)
 	if len(r.lost) > 0 {
 		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
 	}
@@ -403,6 +405,36 @@ func (r *recorder) argv() []string {
 		return noting(r.job.argv)
 	}
 	return r.job.argv
+}
+
+// standing leaves out of paths what is not there any more.
+func standing(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+}
+
+// tellControls lists what a run has made that programs outside obey. Of a
+// repository of its own that is its .git, whatever is in it.
+func tellControls(paths []string) {
+	var names []string
+	for _, path := range paths {
+		if above, _, in := strings.Cut(path, "/.git/"); in {
+			path = above + "/.git"
+		}
+		if name := named(path); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if n := len(names) - shownDenials; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	say("the run made what other programs obey: %s%s; look at it before they do", strings.Join(names[:min(len(names), shownDenials)], ", "), more)
 }
 
 // goneWith says what went with a directory of the run's own, and which grants keep
@@ -524,9 +556,11 @@ type report struct {
 	More    int            `json:"more_denials,omitempty"`
 	// Network is what was used of each host and port, and refused.
 	Network []egress.SummaryRow `json:"network,omitempty"`
-	Receipt profiles.Receipt    `json:"receipt"`
-	Profile string              `json:"profile_sha256"`
-	Run     string              `json:"run_id"`
+	// Controls are control files that the run was allowed to make.
+	Controls []string         `json:"controls_made,omitempty"`
+	Receipt  profiles.Receipt `json:"receipt"`
+	Profile  string           `json:"profile_sha256"`
+	Run      string           `json:"run_id"`
 }
 
 func (r *recorder) write(rep report) {

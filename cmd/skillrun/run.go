@@ -178,9 +178,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		rec.refusedToRun(err, exitRefused)
 		return nil, err
 	}
-	go room.Remove()                                               // beside the record of the end
-	if keep != nil && result.Compiled != nil && !result.TimedOut { // it looks at files
-		keep(result.Compiled)
+	go room.Remove() // beside the record of the end
+	if keep != nil && result.Compiled != nil && !result.TimedOut {
+		keep(result.Compiled) // which looks at files
 	}
 	code, err := rec.ended(result)
 	if err != nil {

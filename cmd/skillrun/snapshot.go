@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // A snapshot is the machine's file system as one launch sees it: every file is
@@ -15,7 +17,6 @@ import (
 //
 // It is an fs.ReadLinkFS rooted at "/", and not for concurrent use.
 type snapshot struct {
-	root  fs.FS
 	files map[string]found
 	dirs  map[string]*listing
 	// What is not kept is only noted, for the memo.
@@ -44,7 +45,7 @@ const listAfter = 3
 
 func newSnapshot() *snapshot {
 	return &snapshot{
-		root: os.DirFS("/"), files: map[string]found{}, dirs: map[string]*listing{},
+		files: map[string]found{}, dirs: map[string]*listing{},
 		targets: map[string]found{}, links: map[string]string{}, opened: map[string]bool{},
 	}
 }
@@ -128,8 +129,24 @@ func (s *snapshot) ReadLink(name string) (string, error) {
 	return target, err
 }
 
-// Open implements fs.FS.
+// Open implements fs.FS for what holds text. Nobody can be made to wait by a FIFO
+// in the place of a file that a launch looks into.
 func (s *snapshot) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
 	s.opened[name] = true
-	return s.root.Open(name)
+	f, err := os.OpenFile("/"+name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: "/" + name, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -39,15 +39,16 @@ func (e *Env) locate(p string) string {
 
 // read reads a file of at most maxText bytes.
 func (e *Env) read(name string) (string, bool) {
-	f, err := e.FS.Open(strings.TrimPrefix(path.Clean(name), "/"))
+	name = strings.TrimPrefix(path.Clean(name), "/")
+	info, err := fs.Stat(e.FS, name) // who opens a FIFO waits
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
+		return "", false
+	}
+	f, err := e.FS.Open(name)
 	if err != nil {
 		return "", false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
-		return "", false
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err != nil || len(b) > maxText {
 		return "", false

@@ -190,7 +190,7 @@ func (r *request) attributeName() bool {
 }
 
 func serveSetxattr(r *request) {
-	nested := r.call.nr == unix.SYS_FSETXATTR && r.dirfd(0) == -1
+	nested := r.call.nr == unix.SYS_FSETXATTR && r.dirfd(arg1) == -1
 	if nested && r.args[1] == 0 {
 		r.proveNested()
 		return

@@ -79,7 +79,7 @@ func TestBadManifest(t *testing.T) {
 		{"unknown key", `{"permissions": [], "premissions": []}`, `:1:21: unknown key "premissions" in the manifest`},
 		{"unknown key of an entry", entry(`"capability": "filesystem.read", "efect": "allow"`), `:2:37: unknown key "efect" in a permission (did you mean "effect"?)`},
 		{"duplicate key", entry(`"capability": "filesystem.read", "effect": "deny", "effect": "allow"`), `:2:55: key "effect" is there twice`},
-		{"wrong type", `{"permissions": {}}`, `:1:17: permissions is a list, not a table`},
+		{"wrong type", `{"permissions": {}}`, `:1:17: permissions must be a list, not a table`},
 		{"wrong type of a value", entry(`"capability": 7`), `:2:18: `},
 		{"unknown capability", entry(`"capability": "filesystem.raed"`), `:2:18: unknown capability "filesystem.raed" (did you mean "filesystem.read"?)`},
 		{"unknown effect", entry(`"capability": "filesystem.read", "effect": "permit"`), `:2:47: unknown effect "permit": not allow, confirm or deny`},

@@ -14,6 +14,9 @@ type Agent struct {
 	// Explains says that there is an event after a tool in which the model can
 	// be told what was refused to it.
 	Explains bool
+	// ReadsSuccess says that after a tool the agent reads an answer only with exit
+	// code 0: with 2 it takes stderr, and the tool's own result.
+	ReadsSuccess bool
 	// ProjectVariable is the variable in which the agent hands hooks the
 	// project's directory, "" if it has none.
 	ProjectVariable string
@@ -42,7 +45,7 @@ var agents = [...]Agent{
 			{"SessionStart", SessionStart}, {"PreToolUse", BeforeTool}, {"PermissionRequest", Permission},
 			{"PostToolUse", AfterTool}, {"PostToolUseFailure", AfterTool},
 		},
-		KeepsDirectory: true, Explains: true, ProjectVariable: "CLAUDE_PROJECT_DIR", Settings: &claudeSettings,
+		KeepsDirectory: true, Explains: true, ReadsSuccess: true, ProjectVariable: "CLAUDE_PROJECT_DIR", Settings: &claudeSettings,
 	},
 	{
 		Name: "codex", fields: snake, tools: codexTools[:], forms: codex{},

@@ -68,8 +68,9 @@ func (a *Agent) Reply(e *Event, ans Answer) Reply {
 }
 
 // Refuse is the agent's own refusal, for what went wrong: its JSON, and exit
-// code 2 with the reason on stderr for those that read that. e may be nil, or as
-// far as it was understood.
+// code 2 with the reason on stderr for those that read that. After a tool there is
+// nothing to refuse, and its result is withheld. e may be nil, or as far as it was
+// understood.
 func (a *Agent) Refuse(e *Event, reason string) Reply {
 	if e == nil {
 		e = &Event{}
@@ -90,6 +91,9 @@ func (a *Agent) Refuse(e *Event, reason string) Reply {
 	}
 	r := a.Reply(&known, Answer{Reason: reason, Redact: func(string) string { return "withheld: skillrun could not check it" }})
 	r.Stderr, r.Code = append([]byte("skillrun: "+reason), '\n'), 2
+	if kind == AfterTool && a.ReadsSuccess {
+		r.Code = 0
+	}
 	return r
 }
 

@@ -121,7 +121,7 @@ func TestHalfPairs(t *testing.T) {
 	if err == nil {
 		t.Fatal("half a pair in a command was read")
 	}
-	if r := a.Refuse(e, err.Error()); strings.Contains(string(r.Stdout), "KEY") || !strings.Contains(string(r.Stdout), "withheld") || r.Code == 0 {
-		t.Errorf("%s", r.Stdout)
+	if r := a.Refuse(e, err.Error()); strings.Contains(string(r.Stdout), "KEY") || !strings.Contains(string(r.Stdout), "withheld") || r.Code != 0 {
+		t.Errorf("exit %d: %s", r.Code, r.Stdout) // with another code it would not be read
 	}
 }

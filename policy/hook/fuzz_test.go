@@ -35,7 +35,13 @@ func FuzzEvent(f *testing.F) {
 					t.Fatalf("%s: reply %d: %s", name, i, r.Stdout)
 				}
 			}
-			if e.Kind == hook.BeforeTool || err != nil {
+			switch {
+			case e.Kind == hook.AfterTool: // it has run, and what it gave is withheld
+				var refusal struct{ Decision string }
+				if json.Unmarshal(replies[0].Stdout, &refusal); refusal.Decision != "block" && refusal.Decision != "deny" {
+					t.Fatalf("%s: a result that is not withheld: %s", name, replies[0].Stdout)
+				}
+			case e.Kind == hook.BeforeTool || err != nil:
 				if out := runs(t, name, replies[0]); out.runs || out.asks {
 					t.Fatalf("%s: a refusal that runs: %+v", name, out)
 				}

@@ -217,7 +217,7 @@ func Do(p *Program, c Confiner, root string) (Outcome, error) {
 	// What one run prints has no names of its own surroundings in it.
 	o.Output = bytes.ReplaceAll(bytes.ReplaceAll(o.Output, []byte(s.dir), []byte("DIR")), []byte("\r\n"), []byte("\n"))
 	if strings.HasPrefix(c.Name, "skillrun") {
-		o.Output = regexp.MustCompile(`(?m)^skillrun: the run made what other programs obey: .*\n`).ReplaceAll(o.Output, nil)
+		o.Output = regexp.MustCompile(`skillrun: the run made what other programs obey: .*\n`).ReplaceAll(o.Output, nil)
 	}
 	if strings.HasSuffix(c.Name, "--denials") {
 		o.Output = regexp.MustCompile(`(?m)^skillrun: denied .*\n`).ReplaceAll(o.Output, nil)

@@ -127,7 +127,7 @@ func TestConsent(t *testing.T) {
 		t.Errorf("after always, no terminal: %v: %s", err, out)
 	}
 	out, err := u.command("grants", "list").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "asker@") || !strings.Contains(string(out), "filesystem.write") {
+	if err != nil || !strings.Contains(string(out), "asker@") || !strings.Contains(string(out), " filesystem.write workspace_only\n") {
 		t.Errorf("grants list: %v: %s", err, out)
 	}
 

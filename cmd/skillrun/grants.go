@@ -43,6 +43,9 @@ func grantsList(c *cli.Context) error {
 			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
 		for _, p := range a.Allowed {
 			text := p.Capability
+			if p.Terms != "" {
+				text += " " + p.Terms
+			}
 			if len(p.Scope) > 0 {
 				text += ": " + strings.Join(p.Scope, ", ")
 			}

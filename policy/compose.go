@@ -184,10 +184,13 @@ func precedence(file string) int {
 }
 
 // disagreements reports capabilities that only one of two manifests of a skill
-// names, and different effects.
+// names, each, and those that the other one is stricter about, together: most
+// often the manifest asks where allowed-tools allows, and nothing is lost by it.
 func disagreements(a, b *layer, da, db *Document) []Finding {
 	var found []Finding
 	one := func(l, other *layer, d *Document) {
+		var stricter []string
+		var at Pos
 		last := ""
 		for i := range l.entries {
 			e := &l.entries[i]
@@ -199,8 +202,13 @@ func disagreements(a, b *layer, da, db *Document) []Finding {
 			case len(o) == 0:
 				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is not in %s: it is not granted", e.Capability, Escape(d.File))})
 			case o[0].Effect < e.Effect:
-				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is %s here and %s in %s: the stricter counts", e.Capability, e.Effect, o[0].Effect, Escape(d.File))})
+				if stricter = append(stricter, e.Capability); len(stricter) == 1 {
+					at = e.Pos
+				}
 			}
+		}
+		if len(stricter) > 0 {
+			found = append(found, Finding{at, fmt.Sprintf("%s is stricter about %s, and counts", Escape(d.File), strings.Join(stricter, ", "))})
 		}
 	}
 	one(a, b, db)

@@ -132,6 +132,13 @@ func TestForms(t *testing.T) {
 	if p := lower(t, set, inputs("true")); p.Process.Create || p.Allows("/w/in.csv", profiles.Read).Allowed {
 		t.Error("the wider of two manifests counts")
 	}
+	// What one manifest asks about and the other allows is one finding in all.
+	header, _ := policy.ParseHeader("SKILL.md", []byte("---\nname: x\ndescription: does x\nallowed-tools: Read, Write\n---\n"))
+	asks := parse(t, "skillrun.toml", "permissions = [{capability = \"filesystem.read\", effect = \"confirm\"}, {capability = \"filesystem.write\", effect = \"confirm\"}]\n")
+	_, findings, err = policy.Compose(policy.Input{Documents: []*policy.Document{asks, header.Document}, Tier: policy.Approved})
+	if want := "SKILL.md:4:16: skillrun.toml is stricter about filesystem.read, filesystem.write, and counts"; err != nil || len(findings) != 1 || findings[0].String() != want {
+		t.Errorf("found %v, %v, want %s", findings, err, want)
+	}
 }
 
 func TestSpecifiers(t *testing.T) {

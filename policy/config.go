@@ -47,9 +47,10 @@ type SkillConfig struct {
 // ParseConfig reads a configuration file. Any fault is an [*Error]. Whether the
 // file may be trusted (owner, mode, place) is for the caller to know.
 func ParseConfig(file string, data []byte) (*Config, error) {
+	known := []string{"preset", "approve", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session"}
 	n, err := parseTOML(file, data)
 	if err == nil {
-		err = n.table("the configuration", "preset", "approve", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session")
+		err = n.table("the configuration", known...)
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 			c.Session, err = decodeSession(v)
 		}
 		if err != nil {
-			return nil, err
+			return nil, sunken(err, &n, known)
 		}
 	}
 	return c, nil

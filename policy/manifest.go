@@ -3,6 +3,7 @@ package policy
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,9 @@ func decodeDocument(n *node, form Form) (*Document, error) {
 			d.Environment, err = decodeEnvironment(v)
 		case "toolchains":
 			d.Toolchains, err = v.list()
+		}
+		if form == TOML {
+			err = sunken(err, n, known)
 		}
 		if err != nil {
 			return nil, err
@@ -459,6 +463,23 @@ next:
 		return errorAt(n.keys[i].pos, "unknown key %q in %s", n.keys[i].name, what)
 	}
 	return nil
+}
+
+// sunken adds to an error about a key of a TOML table that it is a key of the
+// file: who writes one below a [table] means the file's, and TOML the table's.
+func sunken(err error, file *node, known []string) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	for i := range file.keys {
+		for _, k := range file.keys[i].node.keys {
+			if k.pos == e.Pos && slices.Contains(known, k.name) {
+				return errorAt(e.Pos, "%s; as a key of the file it stands above the first [table]", e.What)
+			}
+		}
+	}
+	return err
 }
 
 func (n *node) is(k kind, what string) error {

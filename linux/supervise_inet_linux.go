@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -134,103 +133,6 @@ func (r *request) internet() *inetSocket {
 		return nil
 	}
 	return r.s.inet.find(ino)
-}
-
-func (n *inet) find(ino uint64) *inetSocket {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	k := n.sockets[ino]
-	if k != nil && k.fd >= 0 {
-		n.held.MoveToBack(k.at)
-	}
-	return k
-}
-
-// keep remembers a socket by fd, which becomes the copy.
-func (n *inet) keep(fd int, k *inetSocket) unix.Errno {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return errno(err)
-	}
-	k.fd, k.ino = fd, st.Ino
-	n.mu.Lock()
-	full := n.held.Len() >= n.most
-	n.mu.Unlock()
-	if full {
-		n.sweep()
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if old := n.sockets[k.ino]; old != nil {
-		n.forget(old) // the number is used again
-	}
-	for n.held.Len() >= n.most {
-		n.forget(n.held.Front().Value.(*inetSocket))
-	}
-	n.sockets[k.ino] = k
-	k.at = n.held.PushBack(k)
-	return 0
-}
-
-// letGo closes the copy of a stream and keeps what is known of it. n.mu is
-// held.
-func (n *inet) letGo(k *inetSocket) {
-	if k.fd < 0 || n.sockets[k.ino] != k {
-		return
-	}
-	unix.Close(k.fd)
-	k.fd = -1
-	n.held.Remove(k.at)
-	for n.told.Len() >= toldMost {
-		n.forget(n.told.Front().Value.(*inetSocket))
-	}
-	k.at = n.told.PushBack(k)
-}
-
-// forget drops all that is known of a socket. n.mu is held.
-func (n *inet) forget(k *inetSocket) {
-	if n.sockets[k.ino] != k {
-		return
-	}
-	delete(n.sockets, k.ino)
-	if k.fd < 0 {
-		n.told.Remove(k.at)
-	} else {
-		n.held.Remove(k.at)
-		unix.Close(k.fd)
-		k.fd = -1
-	}
-	remove(n.serving, k.actual.Port(), k)
-	if k.end != nil {
-		k.end.close()
-		remove(n.ports, k.asked.Port(), k)
-	}
-}
-
-func remove(m map[uint16][]*inetSocket, port uint16, k *inetSocket) {
-	for i, other := range m[port] {
-		if other == k {
-			m[port] = append(m[port][:i:i], m[port][i+1:]...)
-			break
-		}
-	}
-	if len(m[port]) == 0 {
-		delete(m, port)
-	}
-}
-
-func (n *inet) release() {
-	if n == nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, k := range n.sockets {
-		n.forget(k)
-	}
-	if n.nobody >= 0 {
-		unix.Close(n.nobody)
-	}
 }
 
 // copyOf gives a descriptor of ours for k, in r.a, so that it is closed with
@@ -484,9 +386,12 @@ func (n *inet) bind(r *request, k *inetSocket) {
 	if e == 0 {
 		at, e = a.inet(k.six, true)
 	}
+	n.mu.Lock()
+	used := k.asked.IsValid() || k.state != inetFresh
+	n.mu.Unlock()
 	switch {
 	case e != 0:
-	case k.asked.IsValid() || k.state != inetFresh:
+	case used:
 		e = unix.EINVAL
 	case !at.Addr().IsUnspecified() && !at.Addr().IsLoopback():
 		e = unix.EADDRNOTAVAIL
@@ -666,112 +571,4 @@ func (n *inet) server(dst netip.AddrPort) *inetSocket {
 		n.mu.Unlock()
 	}
 	return nil
-}
-
-// serveGetpeername tells where the caller wanted to go, not where it was led.
-func serveGetpeername(r *request) {
-	k := r.internet()
-	if k == nil {
-		r.resume()
-		return
-	}
-	n := r.s.inet
-	n.mu.Lock()
-	peer := k.peer
-	n.mu.Unlock()
-	switch {
-	case peer.IsValid():
-		r.tell(inetRaw(peer, k.six), r.args[1], r.args[2])
-	case k.end != nil:
-		r.fail(unix.ENOTCONN)
-	default:
-		r.resume()
-	}
-}
-
-// name serves getsockname(2).
-func (n *inet) name(r *request, k *inetSocket) {
-	n.mu.Lock()
-	asked := k.asked
-	n.mu.Unlock()
-	switch {
-	case asked.IsValid():
-		r.tell(inetRaw(asked, k.six), r.args[1], r.args[2])
-	case k.end != nil:
-		r.tell(inetRaw(netip.AddrPortFrom(netip.IPv6Unspecified(), 0), k.six), r.args[1], r.args[2])
-	default:
-		r.resume()
-	}
-}
-
-// serveSetsockopt serves options that only internet sockets have, for what
-// stands in for one. Others set them themselves: nothing is decided by them.
-func serveSetsockopt(r *request) {
-	k := r.internet()
-	if k != nil && k.end == nil && r.only6() {
-		n := r.s.inet
-		n.mu.Lock()
-		if k.state == inetFresh && !k.asked.IsValid() {
-			k.only6 = false // from now on it is the kernel's to say
-		}
-		n.mu.Unlock()
-	}
-	if k == nil || k.end == nil {
-		r.resume()
-		return
-	}
-	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
-	case level == unix.IPPROTO_UDP:
-		r.fail(unix.ENOPROTOOPT) // segmentation and the like: callers do without
-	case level == unix.IPPROTO_IP && name >= unix.IP_MULTICAST_IF && name != unix.IP_MULTICAST_TTL && name != unix.IP_MULTICAST_LOOP && name <= unix.IP_MSFILTER,
-		level == unix.IPPROTO_IPV6 && (name == unix.IPV6_JOIN_GROUP || name == unix.IPV6_LEAVE_GROUP):
-		r.fail(unix.ENODEV)
-	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY:
-		var on [4]byte
-		if e := r.read(r.args[3], on[:]); e != 0 || r.args[4] < 4 {
-			r.fail(unix.EINVAL)
-			return
-		}
-		r.s.inet.mu.Lock()
-		k.only6 = on != [4]byte{}
-		r.s.inet.mu.Unlock()
-		r.succeed(0)
-	default:
-		r.succeed(0)
-	}
-}
-
-// only6 says that a call is about IPV6_V6ONLY.
-func (r *request) only6() bool {
-	return int(int32(r.args[1])) == unix.IPPROTO_IPV6 && int(int32(r.args[2])) == unix.IPV6_V6ONLY
-}
-
-// serveGetsockopt tells the options of the socket that the caller takes it
-// for.
-func serveGetsockopt(r *request) {
-	k := r.internet()
-	only6 := false
-	if k != nil {
-		r.s.inet.mu.Lock()
-		only6 = k.only6
-		r.s.inet.mu.Unlock()
-	}
-	if k == nil || k.end == nil && !(only6 && r.only6()) {
-		r.resume()
-		return
-	}
-	value := int32(0)
-	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
-	case level == unix.SOL_SOCKET && name == unix.SO_TYPE:
-		value = unix.SOCK_DGRAM
-	case level == unix.SOL_SOCKET && name == unix.SO_PROTOCOL:
-		value = unix.IPPROTO_UDP
-	case level == unix.SOL_SOCKET && name == unix.SO_DOMAIN && k.six:
-		value = unix.AF_INET6
-	case level == unix.SOL_SOCKET && name == unix.SO_DOMAIN:
-		value = unix.AF_INET
-	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY && only6:
-		value = 1
-	}
-	r.tell(unsafe.Slice((*byte)(unsafe.Pointer(&value)), 4), r.args[3], r.args[4])
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -69,6 +70,8 @@ func interpreter(script string) string {
 	return ", a script for \"" + line + "\"" // escaped where it is told
 }
 
+// run prepares what the run gets, starts the command, lets it go and waits for
+// its end. What it makes on the way goes in the opposite order, however far it got.
 func run(spec *Spec, features linux.Features) (Result, error) {
 	room := spec.Room
 	if room == nil {
@@ -87,15 +90,14 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer release()
 	}
-	var git error
-	configured := make(chan struct{})
-	go func() {
-		defer close(configured)
-		if git = writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); git == nil {
-			git = linkHome(own.home(), spec.Profile)
+	furnish := sync.OnceValue(func() error {
+		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
+			return err
 		}
-	}()
-	defer func() { <-configured }() // the room may go only then
+		return linkHome(own.home(), spec.Profile)
+	})
+	go furnish()
+	defer furnish() // the room may go only then
 	place, firm := linux.CgroupPlace{}, false
 	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
 		if place, firm = linux.FindCgroup(); firm {
@@ -108,8 +110,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	defer door.close()
 	plan, facts, compiled := compile(spec, features, own, door.sockets())
-	if <-configured; git != nil {
-		return Result{}, git
+	if err := furnish(); err != nil {
+		return Result{}, err
 	}
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
@@ -158,15 +160,10 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer cmd.Nested.Over()
 	}
-	var supervisor *linux.Supervisor
-	var unready error
-	ready := make(chan struct{})
-	go func() { // beside the start
-		defer close(ready)
-		supervisor, unready = supervise(spec, plan, own, facts, door, leads)
-	}()
+	ready := sync.OnceValues(func() (*linux.Supervisor, error) { return supervise(spec, plan, own, facts, door, leads) })
+	go ready() // beside the start
 	defer func() {
-		if <-ready; supervisor != nil {
+		if supervisor, _ := ready(); supervisor != nil {
 			supervisor.Close()
 		}
 	}()
@@ -178,36 +175,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer p.Close()
-	if plan.Namespaces != 0 {
-		if err := p.Ready(); err != nil {
-			return Result{}, err
-		}
-		if plan.Namespaces&linux.NSNet != 0 {
-			if err := door.open(p); err != nil {
-				p.Abort()
-				return Result{}, err
-			}
-		}
-	}
-	if spec.Started != nil {
-		if err := spec.Started(); err != nil {
-			p.Abort()
-			return Result{}, err
-		}
-	}
-	p.Release()
-	if <-ready; unready != nil {
-		p.Abort()
-		return Result{}, unready
-	}
-	if err := p.Begin(); err != nil {
+	supervisor, err := begin(p, spec, plan, door, ready)
+	if err != nil {
 		return Result{}, err
-	}
-	if supervisor != nil {
-		if err := supervisor.Serve(p.Begun()); err != nil {
-			p.Abort()
-			return Result{}, err
-		}
 	}
 	defer time.AfterFunc(settleAfter, settle).Stop()
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
@@ -245,6 +215,44 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		result.ControlsMade = supervisor.ControlsMade()
 	}
 	return result, nil
+}
+
+// begin lets a started command go, once its namespaces and the way out of them
+// are there, the caller has noted the start, and somebody answers its calls.
+func begin(p *linux.Process, spec *Spec, plan *linux.Plan, door *door, ready func() (*linux.Supervisor, error)) (*linux.Supervisor, error) {
+	if plan.Namespaces != 0 {
+		if err := p.Ready(); err != nil {
+			return nil, err
+		}
+	}
+	if plan.Namespaces&linux.NSNet != 0 {
+		if err := door.open(p); err != nil {
+			p.Abort()
+			return nil, err
+		}
+	}
+	if spec.Started != nil {
+		if err := spec.Started(); err != nil {
+			p.Abort()
+			return nil, err
+		}
+	}
+	p.Release()
+	supervisor, err := ready()
+	if err != nil {
+		p.Abort()
+		return nil, err
+	}
+	if err := p.Begin(); err != nil {
+		return nil, err
+	}
+	if supervisor != nil {
+		if err := supervisor.Serve(p.Begun()); err != nil {
+			p.Abort()
+			return nil, err
+		}
+	}
+	return supervisor, nil
 }
 
 // Compiled is a plan, and what it is for besides a profile and files. The run's

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"time"
-
-	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/skill"
 )
@@ -51,49 +46,4 @@ func (j *job) places() skill.Places {
 		home = resolved
 	}
 	return skill.Places{Home: home, Project: j.workspace, Current: j.cwd}
-}
-
-// digesting computes what was not cached while the command runs.
-type digesting struct {
-	done   chan struct{}
-	cancel context.CancelFunc
-	tree   audit.Digest
-	path   map[string]audit.Digest
-}
-
-// digest starts computing the digest of a skill's tree and of files, those
-// that the cache does not have.
-func digest(cache *audit.Digests, tree string, files []string) *digesting {
-	ctx, cancel := context.WithCancel(context.Background())
-	d := &digesting{done: make(chan struct{}), cancel: cancel, path: map[string]audit.Digest{}}
-	go func() {
-		defer close(d.done)
-		for _, f := range files {
-			if sum, err := cache.File(ctx, f); err == nil {
-				d.path[f] = sum
-			}
-		}
-		if tree != "" {
-			if entries, err := skill.Tree(ctx, tree, cache, time.Now()); err == nil {
-				d.tree = audit.Digest(skill.Digest(entries))
-			} else if ctx.Err() == nil {
-				say("%s", fmt.Errorf("cannot digest the skill: %w", err))
-			}
-		}
-	}()
-	return d
-}
-
-// wait gives the work a moment to end after the command has. It is false where it
-// does not end although it should: a file system does not answer.
-func (d *digesting) wait() bool {
-	for _, patience := range [...]time.Duration{10 * time.Second, time.Second} {
-		select {
-		case <-d.done:
-			return true
-		case <-time.After(patience):
-			d.cancel()
-		}
-	}
-	return false
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/hook"
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+// shownDenials is how many denials are printed before a count stands for the
+// rest; keptDenials how many are recorded.
+const (
+	shownDenials = 5
+	keptDenials  = 256
+)
+
+func denialOf(d sandbox.Refusal) audit.Denial {
+	a := audit.Denial{Access: d.Word(), Target: d.Target(), Rule: d.Verdict.Origin().Reason}
+	if a.Rule == "" {
+		a.Rule = d.Why
+	}
+	if d.Verdict.Denial != nil {
+		a.Class = d.Verdict.Denial.Class.String()
+	}
+	return a
+}
+
+// denialLine is one line for a person: what, why, and what would allow it.
+// What would lift a denial of the sensitive class is told to a person at a
+// terminal only, what would lift one of a control file to nobody: any script
+// can provoke it, and the line would be a ready command to give it the machine.
+func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(d.Word() + " " + named(d.Target())))
+	den := d.Verdict.Denial
+	switch {
+	case d.Inner:
+		b.WriteString(" (" + d.Why + ")")
+		return b.String()
+	case den == nil && changesSkill(p, &d):
+		b.WriteString(" (" + ofSkill + ")")
+		return b.String()
+	case den != nil && den.Origin.Reason != "":
+		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
+	case socketWarning(j.host, &d) != "":
+		b.WriteString(" (" + socketWarning(j.host, &d) + ")")
+	case d.Why != "":
+		b.WriteString(" (" + d.Why + ")")
+	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
+		b.WriteString(" (outside the workspace)")
+	default:
+		b.WriteString(" (not granted)")
+	}
+	if den != nil && (den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr)) {
+		b.WriteString(" - this needs the user")
+		return b.String()
+	}
+	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {
+		b.WriteString(" - no server of the run listens there")
+		return b.String()
+	}
+	if g := grantFlag(d.Grant()); g != "" {
+		b.WriteString(" - to allow: " + g)
+	}
+	if d.What == "socket" {
+		b.WriteString(", or listen:PORT for a server of the run's own")
+	}
+	return b.String()
+}
+
+// grantFlag is a grant as it is typed to a shell, since people paste it and a
+// command chooses the names that it is refused. It is "" for what would not show
+// as it is typed.
+func grantFlag(grant string) string {
+	word := hook.Quote(grant)
+	if grant == "" || policy.Escape(word) != word {
+		return ""
+	}
+	return "--grant " + word
+}
+
+// ownPort says whether this is a port of this machine at which the run was
+// granted to listen: who connects to it wants the run's own server, and no grant
+// of a host brings that up.
+func ownPort(n *profiles.Network, host string, port uint16) bool {
+	if a, err := netip.ParseAddr(host); err != nil && host != "localhost" || err == nil && !a.IsLoopback() {
+		return false
+	}
+	return slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.First <= port && port <= l.Ports.Last })
+}
+
+// spare says that a program does as well without what it was refused: Python
+// keeps compiled code beside each module, if it may, and every Java program says
+// what of it a core file is to hold. Such refusals are recorded, and nobody is
+// bothered with them.
+func spare(d audit.Denial) bool {
+	const compiled = "__pycache__"
+	if strings.HasPrefix(d.Target, "/proc/") && filepath.Base(d.Target) == "coredump_filter" {
+		return true
+	}
+	return d.Access == "create" && d.Class == "" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"skillrun/audit"
+	"skillrun/policy/skill"
+)
+
+// warmDigests are those that need no reading of files.
+type warmDigests struct{ tree, interpreter, script audit.Digest }
+
+// lookUp computes the profile's digest and asks the cache for the others.
+// What it does not have is computed while the command runs.
+func (r *recorder) lookUp() {
+	defer close(r.known)
+	var cold []string
+	tree := ""
+	file := func(path string) (sum audit.Digest) {
+		if path == "" {
+			return sum
+		}
+		sum, ok := r.cache.Cached(path)
+		if !ok {
+			cold = append(cold, path)
+		}
+		return sum
+	}
+	r.warm.interpreter, r.warm.script = file(r.interpreter), file(r.script)
+	if sk := r.job.skill; sk != nil && sk.tree != [32]byte{} {
+		r.warm.tree = sk.tree
+	} else if sk != nil {
+		sum, ok, err := skill.Cached(sk.Dir, r.cache, time.Now())
+		if ok && err == nil {
+			r.warm.tree = sum
+		} else {
+			tree = sk.Dir
+		}
+	}
+	if len(cold) > 0 || tree != "" {
+		r.cold = digest(r.cache, tree, cold)
+	}
+}
+
+// digesting computes what was not cached while the command runs.
+type digesting struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+	tree   audit.Digest
+	path   map[string]audit.Digest
+}
+
+// digest starts computing the digest of a skill's tree and of files, those
+// that the cache does not have.
+func digest(cache *audit.Digests, tree string, files []string) *digesting {
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &digesting{done: make(chan struct{}), cancel: cancel, path: map[string]audit.Digest{}}
+	go func() {
+		defer close(d.done)
+		for _, f := range files {
+			if sum, err := cache.File(ctx, f); err == nil {
+				d.path[f] = sum
+			}
+		}
+		if tree != "" {
+			if entries, err := skill.Tree(ctx, tree, cache, time.Now()); err == nil {
+				d.tree = audit.Digest(skill.Digest(entries))
+			} else if ctx.Err() == nil {
+				say("%s", fmt.Errorf("cannot digest the skill: %w", err))
+			}
+		}
+	}()
+	return d
+}
+
+// wait gives the work a moment to end after the command has. It is false where it
+// does not end although it should: a file system does not answer.
+func (d *digesting) wait() bool {
+	for _, patience := range [...]time.Duration{10 * time.Second, time.Second} {
+		select {
+		case <-d.done:
+			return true
+		case <-time.After(patience):
+			d.cancel()
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+// sentSignals end a command whose reader has left, or that somebody stopped: no
+// right was wanting.
+var sentSignals = [...]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTERM}
+
+// tellEnd tells a person of a run that has ended: what stopped it, what it leaves
+// behind, what went with it, and where to look if it failed. r.mu is held.
+func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
+	told := len(r.denials) + r.dropped - r.spared
+	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
+		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
+	}
+	if res.TimedOut {
+		say("timed out after %v: everything was ended", r.profile.Limits.Wall)
+	}
+	if res.Limit != "" {
+		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
+	}
+	tellControls(controls)
+	if len(r.lost) > 0 {
+		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
+	}
+	if len(r.unkept) > 0 {
+		// Inside, what is granted is a link, over which no directory is made.
+		first := ""
+		if _, err := os.Stat(filepath.Join(r.job.host.Home, r.unkept[0][2:])); err != nil {
+			first = ", if you make that directory first"
+		}
+		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
+	}
+	if path := r.unseen(); code != 0 && path != "" {
+		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
+		if g := grantFlag("filesystem.read:" + path); g != "" {
+			line += "; " + g + " shows it"
+		}
+		hint("%s", line)
+	}
+	switch {
+	case code == 0 || code == exitTimeout || r.show || r.tells:
+	case told > 0:
+		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", told, r.id)
+	case res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
+	default:
+		hint("if it failed for want of a right, --denials shows what was refused")
+	}
+	if code != 0 && !r.profile.Process.Create && !r.tells {
+		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
+	}
+	if code != 0 && res.Moved != "" {
+		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)
+	}
+}
+
+// standing leaves out of paths what is not there any more.
+func standing(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
+}
+
+// tellControls lists what a run has made that programs outside obey. Of a
+// repository of its own that is its .git, whatever is in it.
+func tellControls(paths []string) {
+	var names []string
+	for _, path := range paths {
+		if above, _, in := strings.Cut(path, "/.git/"); in {
+			path = above + "/.git"
+		}
+		if name := named(path); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if n := len(names) - shownDenials; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	say("the run made what other programs obey: %s%s; look at it before they do", strings.Join(names[:min(len(names), shownDenials)], ", "), more)
+}
+
+// goneWith says what went with a directory of the run's own, and which grants keep
+// the first of it.
+func goneWith(own string, lost []string, first string, grants ...string) {
+	var flags []string
+	for _, g := range grants {
+		if g = grantFlag(g); g != "" {
+			flags = append(flags, g)
+		}
+	}
+	keeps := ""
+	if len(flags) == 1 {
+		keeps = "; " + flags[0] + " keeps it" + first
+	} else if len(flags) > 1 {
+		keeps = "; " + strings.Join(flags, " ") + " keep it" + first
+	}
+	var names []string
+	for _, name := range lost[:min(len(lost), shownDenials)] {
+		names = append(names, named(name))
+	}
+	hint("%s was the run's own, and %s went with it%s", own, strings.Join(names, ", "), keeps)
+}
+
+// left looks at what a run has left: in an agent's session where its shell ended,
+// else what is lost with its /tmp although the command names it, and with its HOME
+// where a directory that is not hidden looks like work and not like a cache.
+func (r *recorder) left(home string) {
+	if s := r.job.session; s != nil {
+		if s.place {
+			s.leave(r.job, home)
+		}
+		return
+	}
+	entries, _ := os.ReadDir(r.temp)
+	for _, e := range entries {
+		name := "/tmp/" + e.Name()
+		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
+			r.lost = append(r.lost, name)
+		}
+	}
+	entries, _ = os.ReadDir(home)
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasFile(filepath.Join(home, e.Name())) {
+			r.unkept = append(r.unkept, "~/"+e.Name())
+		}
+	}
+}
+
+// hasFile says whether there is a file in a tree, of which it looks at no more
+// than a part: what was granted of the user's home is found in a run's own by
+// links, in directories that are there for them.
+func hasFile(tree string) bool {
+	found, left := false, 256
+	filepath.WalkDir(tree, func(_ string, d fs.DirEntry, err error) error {
+		if left--; err != nil || left == 0 {
+			return fs.SkipAll
+		}
+		if found = d.Type().IsRegular(); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// unseen gives the first file that the command names in a directory of all users
+// which it could not see: the run had one of its own in that place.
+func (r *recorder) unseen() string {
+	if r.temp == "" || r.job.session != nil {
+		return ""
+	}
+	for _, word := range r.job.argv[1:] {
+		path, err := r.job.host.Resolve(word)
+		if !filepath.IsAbs(word) || err != nil || sharedAbove(path) == "" {
+			continue
+		}
+		if v := r.profile.Allows(path, profiles.Read); !v.Allowed && v.Denial == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// names says whether a word of a command line has the path in it, or something
+// beneath it.
+func names(word, path string) bool {
+	for {
+		_, rest, ok := strings.Cut(word, path)
+		if !ok {
+			return false
+		}
+		if rest == "" || !strings.ContainsRune("._-", rune(rest[0])) && !('0' <= rest[0] && rest[0] <= '9' || 'A' <= rest[0] && rest[0] <= 'Z' || 'a' <= rest[0] && rest[0] <= 'z' || rest[0] >= 0x80) {
+			return true
+		}
+		word = rest
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"skillrun/profiles"
+)
+
+// stateDir is where audit log, digests and approvals live. It must not be where
+// a run may write.
+func stateDir(h *profiles.Host) (string, error) {
+	dir := h.Env["XDG_STATE_HOME"]
+	if dir == "" || !filepath.IsAbs(dir) {
+		dir = filepath.Join(h.Home, ".local", "state")
+	}
+	if dir == ".local/state" || !filepath.IsAbs(dir) {
+		return "", errors.New("no state directory: HOME and XDG_STATE_HOME are not set")
+	}
+	return filepath.Join(dir, "skillrun"), nil
+}
+
+// stateDir is the directory of the job's state. A run or its skill must not be
+// able to change it.
+func (j *job) stateDir() (string, error) {
+	dir, err := stateDir(j.host)
+	if err != nil {
+		return "", err
+	}
+	trees := []string{j.workspace}
+	if j.skill != nil {
+		trees = append(trees, j.skill.Dir)
+	}
+	if tree := enclosing(j.host, dir, trees...); tree != "" {
+		return "", fmt.Errorf("state directory %s lies inside %s, which the run or its skill could change", quote(dir), quote(tree))
+	}
+	return dir, nil
+}

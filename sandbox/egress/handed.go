@@ -16,7 +16,7 @@ type handed struct {
 
 const (
 	// handedFor is how long an address stands for a name after it was last
-	// given out or used. It outlives the DNS answer because programs keep
+	// given out. It outlives the DNS answer because programs keep
 	// addresses longer than they were told.
 	handedFor = time.Hour
 	// maxHanded bounds the pairs: a wildcard rule lets a run ask for names

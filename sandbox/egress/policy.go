@@ -148,9 +148,9 @@ type Request struct {
 
 // Decide gives the rule that grants a request, or the reason for which none
 // does. It counts nothing. With several rules that grant it, the least
-// restrictive one decides: a rule by address, which needs no look at the
-// bytes, before one by name; any method before read-only; no budget before a
-// budget; else the first.
+// restrictive one decides: any method before read-only; then no budget before a
+// budget; then a rule by address, which needs no look at the bytes, before one by
+// name; else the first.
 func (p *Policy) Decide(q Request) (*profiles.HostRule, Reason) {
 	r, why := p.decide(q)
 	if r == nil {

@@ -200,8 +200,6 @@ func (*Start) kind() Kind { return KindStart }
 
 func (s *Start) encode(e *encoder) {
 	e.text("run", s.Run)
-	e.str("parent", s.Parent)
-	e.int("depth", int64(s.Depth))
 	e.str("session", s.Session)
 	e.skill(s.Skill)
 	e.argv(s.Argv)
@@ -345,7 +343,6 @@ func (g *Grant) encode(e *encoder) {
 	e.skill(g.Skill)
 	e.capabilities(g.Capabilities)
 	e.str("by", g.By)
-	e.time("until", g.Until)
 	e.str("reason", g.Reason)
 }
 

@@ -116,7 +116,7 @@ func draw(t *rapid.T) audit.Entry {
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
-		s := &audit.Start{Run: text(), Parent: text(), Depth: number(), Session: text(), Skill: skill(), Argv: append([]string{text()}, texts()...),
+		s := &audit.Start{Run: text(), Session: text(), Skill: skill(), Argv: append([]string{text()}, texts()...),
 			Dir: text(), Workspace: text(), Preset: text(), Interpreter: audit.File{Path: text(), SHA256: digest()}, Script: audit.File{Path: text(), SHA256: digest()},
 			Profile: digest(), Capabilities: capabilities(), Gaps: texts(), Launcher: text(), PID: number(), UID: number()}
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
@@ -143,11 +143,7 @@ func draw(t *rapid.T) audit.Entry {
 		}
 		return d
 	}
-	g := &audit.Grant{Action: text(), For: text(), Session: text(), Run: text(), Skill: skill(), Capabilities: capabilities(), By: text(), Reason: text()}
-	if yes() {
-		g.Until = time.UnixMicro(int64(rapid.IntRange(0, 1<<50).Draw(t, "until"))).UTC()
-	}
-	return g
+	return &audit.Grant{Action: text(), For: text(), Session: text(), Run: text(), Skill: skill(), Capabilities: capabilities(), By: text(), Reason: text()}
 }
 
 func entry(r *audit.Record) audit.Entry {

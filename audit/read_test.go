@@ -33,7 +33,7 @@ func story(t testing.TB) string {
 		&audit.Decision{Session: "s1", Run: "aaa", Event: "PreToolUse", Tool: "Bash", Skill: "csv", Capability: "shell.execute", Verdict: "ask", Reason: "not declared", Needs: []audit.Need{{Capability: "web.fetch", Target: "a.example", Verdict: "allow"}}},
 		&audit.Grant{Action: "grant", For: "session", Session: "s1", Run: "aaa", Skill: audit.Skill{Name: "csv"}, Capabilities: []audit.Capability{{Name: "shell.execute"}}, By: "terminal"},
 		a,
-		&audit.Start{Run: "bbb", Parent: "aaa", Depth: 1, Session: "s1", Skill: audit.Skill{Name: "other"}, Argv: []string{"true"}},
+		&audit.Start{Run: "bbb", Session: "s1", Skill: audit.Skill{Name: "other"}, Argv: []string{"true"}},
 		&audit.End{Run: "bbb", Session: "s1", Status: audit.Success, Wall: 3 * time.Millisecond},
 		&audit.End{Run: "aaa", Session: "s1", Status: audit.Denied, Code: 1, Wall: 1500 * time.Millisecond, Script: audit.Digest{0xab},
 			Denials: []audit.Denial{{Access: "read", Target: "/home/u/.ssh/id\n", Rule: "built-in:sensitive-paths", Class: "sensitive", Count: 3}}, MoreDenials: 2,
@@ -87,8 +87,7 @@ grant        2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by
 refused      read /home/u/.ssh/id\n (built-in:sensitive-paths) x3
 stdout       3 bytes, sha256 0100000000000000000000000000000000000000000000000000000000000000
              hi\n
-ended        2026-11-21T10:00:06Z denied, exit 1, 1.5s, 5 refused
-started run  bbb`
+ended        2026-11-21T10:00:06Z denied, exit 1, 1.5s, 5 refused`
 	if diff := cmp.Diff(want, strings.Join(x.Lines(), "\n")); diff != "" {
 		t.Error(diff)
 	}

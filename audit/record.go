@@ -95,7 +95,7 @@ type Skill struct {
 	Name     string `json:"name"`
 	Version  string `json:"version,omitempty"`
 	Dir      string `json:"dir,omitempty"`  // resolved
-	Tier     string `json:"tier,omitempty"` // "built-in", "approved", "untrusted"
+	Tier     string `json:"tier,omitempty"` // "builtin", "approved", "untrusted", "isolated"
 	Tree     Digest `json:"tree,omitzero"`  // of all its files; absent while it is computed
 	Manifest Digest `json:"manifest,omitzero"`
 }
@@ -120,8 +120,6 @@ type Clause struct {
 // Start is written before anything of a run is started.
 type Start struct {
 	Run          string       `json:"run"`
-	Parent       string       `json:"parent,omitempty"` // the run that this run was started in
-	Depth        int          `json:"depth,omitempty"`  // 0 outside any run
 	Session      string       `json:"session,omitempty"`
 	Skill        Skill        `json:"skill,omitzero"`
 	Argv         []string     `json:"argv"`
@@ -235,14 +233,13 @@ type Decision struct {
 
 // Grant is a consent given, used up or taken back.
 type Grant struct {
-	Action       string       `json:"action"` // "grant", "deny", "revoke", "promote"
+	Action       string       `json:"action"` // "grant", "deny", "revoke", "narrow"
 	For          string       `json:"for"`    // "once", "task", "session", "version"
 	Session      string       `json:"session,omitempty"`
 	Run          string       `json:"run,omitempty"`
 	Skill        Skill        `json:"skill,omitzero"`
 	Capabilities []Capability `json:"capabilities,omitempty"`
-	By           string       `json:"by,omitempty"`    // "terminal", "--approve", "hook"
-	Until        time.Time    `json:"until,omitzero"`  // zero: no end
+	By           string       `json:"by,omitempty"`    // "terminal", "--approve", "host"
 	Reason       string       `json:"reason,omitzero"` // what was shown, or why revoked
 }
 

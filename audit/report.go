@@ -163,7 +163,6 @@ type Run struct {
 	Start, End *Record   // nil if it has none; a run without End was killed or goes on
 	Decisions  []*Record // that led to it
 	Grants     []*Record // given for it
-	Children   []string  // runs started in it
 }
 
 // Explain gathers what the log in dir tells of a run. It fails if there is no
@@ -173,9 +172,6 @@ func Explain(dir, run string) (*Run, error) {
 	for r, err := range Records(dir) {
 		if err != nil {
 			return nil, err
-		}
-		if r.Start != nil && r.Start.Parent == run && run != "" {
-			x.Children = append(x.Children, r.Start.Run)
 		}
 		if r.RunID() != run || r.Damage != "" {
 			continue
@@ -217,9 +213,6 @@ func (x *Run) Lines() []string {
 			say("tier", Escape(s.Skill.Tier))
 		}
 		say("session", Escape(s.Session))
-		if s.Parent != "" {
-			say("inside", fmt.Sprintf("%s (depth %d)", Escape(s.Parent), s.Depth))
-		}
 		tree, script, interpreter := s.Skill.Tree, s.Script.SHA256, s.Interpreter.SHA256
 		if x.End != nil { // those that were computed meanwhile
 			tree = later(tree, x.End.End.Tree)
@@ -286,9 +279,6 @@ func (x *Run) Lines() []string {
 		}
 	}
 	say("ended", x.End.Time.UTC().Format(time.RFC3339)+" "+e.outcome())
-	for _, c := range x.Children {
-		say("started run", Escape(c))
-	}
 	return out
 }
 

@@ -27,8 +27,7 @@ func (m *memory) holds() bool { return m != nil && m.stale == nil }
 // record, if there is one. A record that is damaged or somebody else's is an
 // error.
 func (j *job) recall() error {
-	places := j.places()
-	var approved *skill.Approval
+	j.skill.tier, j.skill.why = j.places().Trust(j.skill.Dir)
 	store, err := openApprovals(j, false)
 	if err != nil {
 		return err
@@ -44,12 +43,8 @@ func (j *job) recall() error {
 				return err
 			}
 			j.memory = &memory{record, record.Holds(j.skill.Skill, j.skill.tree, time.Now())}
-			if j.memory.holds() {
-				approved = record
-			}
 		}
 	}
-	j.skill.tier, j.skill.why = places.Trust(j.skill.Dir, approved)
 	return nil
 }
 
@@ -108,7 +103,6 @@ func (j *job) keep(accepted, declined, grants []string) error {
 		a.Accepted = append(append([]string(nil), m.record.Accepted...), accepted...)
 		a.Declined = append(append([]string(nil), m.record.Declined...), declined...)
 		a.Grants = append(append([]string(nil), m.record.Grants...), grants...)
-		a.Promoted, a.Until = m.record.Promoted, m.record.Until
 	}
 	var allowed []policy.Entry
 	for _, e := range j.set.Entries() {

@@ -35,12 +35,8 @@ func grantsList(c *cli.Context) error {
 	defer store.Close()
 	list, faults := store.List()
 	for _, a := range list {
-		until := ""
-		if !a.Until.IsZero() {
-			until = ", until " + a.Until.Format(time.RFC3339)
-		}
-		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
-			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
+		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
+			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339))
 		for _, p := range a.Allowed {
 			text := p.Capability
 			if p.Terms != "" {

@@ -276,7 +276,7 @@ func (s *Session) approveSkill(store *skill.Approvals, k *loaded, keys []string)
 	}
 	if before != nil && before.Holds(sk, tree, now) == nil {
 		a.Accepted = append(slices.Clone(before.Accepted), keys...)
-		a.Declined, a.Hosts, a.Grants, a.Promoted, a.Until, a.Allowed = before.Declined, before.Hosts, before.Grants, before.Promoted, before.Until, before.Allowed
+		a.Declined, a.Hosts, a.Grants, a.Allowed = before.Declined, before.Hosts, before.Grants, before.Allowed
 	}
 	slices.Sort(a.Accepted)
 	a.Accepted = slices.Compact(a.Accepted)

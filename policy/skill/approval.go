@@ -44,13 +44,10 @@ type Approval struct {
 	Grants []string `json:"grants,omitempty"`
 	// Declined are the keys of entries that the user was asked about and did
 	// not accept: they are not asked again for this version.
-	Declined []string `json:"declined,omitempty"`
-	// Promoted makes the skill an approved one wherever it lies.
-	Promoted bool      `json:"promoted,omitempty"`
+	Declined []string  `json:"declined,omitempty"`
 	By       string    `json:"by"` // user name
 	UID      int       `json:"uid"`
 	Made     time.Time `json:"made"`
-	Until    time.Time `json:"until,omitzero"` // zero: no end
 }
 
 // Sum is a SHA-256, in JSON 64 hexadecimal digits.
@@ -95,8 +92,6 @@ func (a *Approval) Holds(s *Skill, tree [32]byte, now time.Time) error {
 		return fmt.Errorf("approval of %q is for %q: %w", s.Name, a.Dir, ErrOther)
 	case a.Tree != tree || a.Manifest != s.Manifest:
 		return fmt.Errorf("skill %q changed since it was approved: %w", s.Name, ErrOther)
-	case !a.Until.IsZero() && !now.Before(a.Until):
-		return fmt.Errorf("approval of %q ended %s: %w", s.Name, a.Until.UTC().Format(time.RFC3339), ErrOther)
 	case now.Before(a.Made.Add(-24 * time.Hour)):
 		return fmt.Errorf("approval of %q is from the future (%s): %w", s.Name, a.Made.UTC().Format(time.RFC3339), ErrOther)
 	}

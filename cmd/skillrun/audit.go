@@ -22,7 +22,7 @@ func auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "everything about one run, or the last ones", UsageText: "skillrun audit show [RUN]", Action: auditShow},
 			{Name: "tail", Usage: "the last records, and with --follow those to come", Flags: []cli.Flag{
-				&cli.IntFlag{Name: "n", Value: 20, Usage: "how `MANY`"},
+				&cli.IntFlag{Name: "n", Value: 20, Usage: "show the last `MANY` records"},
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more"},
 			}, Action: wordless(auditTail)},
 			{Name: "verify", Usage: "check the chain and name the first broken record", Action: wordless(auditVerify)},

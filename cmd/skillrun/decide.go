@@ -23,8 +23,8 @@ func decideCommand() *cli.Command {
 		Usage:     "decide one event of an agent's session: JSON on stdin, JSON on stdout",
 		UsageText: "skillrun decide [--workspace DIR] <EVENT.json",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "workspace", Usage: "`DIR` that a session which begins here works in (default: as for run)"},
-			&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use"},
+			&cli.StringFlag{Name: "workspace", Usage: "workspace `DIR` of a session that begins with this event (default: as for run)"},
+			&cli.StringFlag{Name: "preset", Usage: "use the settings `NAME`"},
 		},
 		Action: func(c *cli.Context) error { return decide(c) },
 	}

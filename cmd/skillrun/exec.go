@@ -25,7 +25,7 @@ func execCommand(in *invocation) *cli.Command {
 		Name:      "exec",
 		Usage:     "run a command with the rights that an agent's session gives it",
 		UsageText: "skillrun exec --session ID [flags] -- COMMAND [ARG...]",
-		Flags: append(runFlags(),
+		Flags: append(runFlags("`ID` of the agent's session, whose rights count"),
 			&cli.StringFlag{Name: "call", Usage: "`ID` of the tool call that a hook decided about; without it the decision is made now"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
 		),

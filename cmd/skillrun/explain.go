@@ -23,13 +23,13 @@ func explainCommand(in *invocation) *cli.Command {
 		Name:      "explain",
 		Usage:     "say what a run may do, and why, from the compiled plan",
 		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
-		Flags: append(append(policyFlags(), platformFlags()...),
-			&cli.StringFlag{Name: "path", Usage: "ask about a `PATH`"},
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "path", Usage: "ask about the file or directory `PATH`"},
 			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: `LETTERS` of rwxcd (read, write, execute, create, delete)"},
-			&cli.StringFlag{Name: "host", Usage: "ask about a `HOST:PORT`"},
-			&cli.StringFlag{Name: "env", Usage: "ask about a variable's `NAME`"},
+			&cli.StringFlag{Name: "host", Usage: "ask about a connection to `HOST:PORT`"},
+			&cli.StringFlag{Name: "env", Usage: "ask about the variable `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
-		),
+		}, append(platformFlags(), policyFlags()...)...),
 		Action: wordless(func(c *cli.Context) error { return explain(c, in, os.Stdout) }),
 	}
 }

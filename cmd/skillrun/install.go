@@ -36,8 +36,8 @@ func uninstallHookCommand() *cli.Command {
 
 func installFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "user", Usage: "in the user's settings (the default)"},
-		&cli.BoolFlag{Name: "project", Usage: "in the settings of the project around the current directory"},
+		&cli.BoolFlag{Name: "user", Usage: "change the user's settings (the default)"},
+		&cli.BoolFlag{Name: "project", Usage: "change the settings of the project around the current directory"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "print what the file would hold, and change nothing"},
 	}
 }

@@ -55,18 +55,18 @@ type job struct {
 
 // policyFlags are the flags of run, explain and profile that decide rights.
 func policyFlags() []cli.Flag {
-	return append(limitFlags(), []cli.Flag{
-		&cli.StringFlag{Name: "skill", Usage: "`DIR` of the skill whose manifest decides"},
-		&cli.StringFlag{Name: "manifest", Usage: "manifest `FILE` to use instead of a skill's"},
-		&cli.StringFlag{Name: "workspace", Usage: "`DIR` the run works in (default: top of the git work tree, else the current directory)"},
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "skill", Usage: "directory `DIR` of the skill whose manifest decides"},
+		&cli.StringFlag{Name: "manifest", Usage: "use the manifest `FILE` instead of a skill's"},
+		&cli.StringFlag{Name: "workspace", Usage: "directory `DIR` that the run works in (default: top of the git work tree, else the current directory)"},
 		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data, unix:/run/x.sock or listen:8080"},
-		&cli.StringFlag{Name: "approve", Usage: "answer what the manifest asks to be confirmed, as `HOW` says: ask, declared or none"},
-		&cli.StringFlag{Name: "preset", Usage: "`NAME` of the settings to use: standard, paranoid, power-user, ci"},
-		&cli.StringSliceFlag{Name: "mount", Usage: "give the run another directory, `ROLE=DIR[:ro|rw]`, to read or to change"},
-		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here (see doctor)"},
-		&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel holds every clause"},
+		&cli.StringFlag{Name: "approve", Usage: "`HOW` to answer what the manifest wants confirmed: ask (on the terminal; the default), declared (yes to all), none (no to all)"},
+		&cli.StringFlag{Name: "preset", Usage: "use the settings `NAME`: standard (the default), paranoid, power-user or ci"},
+		&cli.StringSliceFlag{Name: "mount", Usage: "give the run another directory, `ROLE=DIR[:ro|rw]`, to read (the default) or to change"},
+		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here; the refusal and --receipt name clauses"},
+		&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel itself holds every clause"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
-	}...)
+	}, limitFlags()...)
 }
 
 // answers are what the user said since the command line was given.

@@ -17,12 +17,12 @@ import (
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "timeout", Usage: "end the run after `DURATION`, such as 90s"},
-		&cli.StringFlag{Name: "memory", Usage: "most memory of the run, as a `SIZE` such as 2GiB"},
-		&cli.StringFlag{Name: "cpu", Usage: "most CPU time, as a `DURATION`"},
-		&cli.StringFlag{Name: "processes", Usage: "most processes and threads at a time, as a `NUMBER`"},
-		&cli.StringFlag{Name: "open-files", Usage: "most open files of a process, as a `NUMBER`"},
-		&cli.StringFlag{Name: "file-size", Usage: "largest file it may write, as a `SIZE`"},
-		&cli.StringFlag{Name: "output-limit", Usage: "most bytes on stdout and stderr together, as a `SIZE`; both then go through pipes"},
+		&cli.StringFlag{Name: "memory", Usage: "let the run use at most `SIZE` of memory, such as 2GiB"},
+		&cli.StringFlag{Name: "cpu", Usage: "let the run use at most `DURATION` of processor time, such as 10m"},
+		&cli.StringFlag{Name: "processes", Usage: "let the run have at most `NUMBER` processes and threads at a time"},
+		&cli.StringFlag{Name: "open-files", Usage: "let a process have at most `NUMBER` files open"},
+		&cli.StringFlag{Name: "file-size", Usage: "let the run write no file larger than `SIZE`"},
+		&cli.StringFlag{Name: "output-limit", Usage: "let the run write at most `SIZE` to stdout and stderr together, which then are pipes"},
 	}
 }
 

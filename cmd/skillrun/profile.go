@@ -14,12 +14,12 @@ func profileCommand(in *invocation) *cli.Command {
 		Name:      "profile",
 		Usage:     "print the compiled profile, or the plan for this or another machine",
 		UsageText: "skillrun profile --skill DIR [--plan] [--features FILE] [--platform linux|darwin|all] [--for-host FILE] [--format text|json|sbpl|params] [-- COMMAND]",
-		Flags: append(append(policyFlags(), platformFlags()...),
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "plan", Usage: "print what the kernel will be told instead"},
 			&cli.StringFlag{Name: "features", Usage: "compile for the machine whose features are in `FILE` (see doctor --json)"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "the `FORM`: text or json; for darwin also sbpl (the policy's source) and params (KEY=VALUE)"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "print as `FORM`: text or json; for darwin also sbpl (the policy's source) or params (KEY=VALUE)"},
 			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
-		),
+		}, append(platformFlags(), policyFlags()...)...),
 		Action: wordless(func(c *cli.Context) error {
 			j, err := newJob(c, in.command, answers{})
 			if err != nil {

@@ -20,21 +20,25 @@ func runCommand(in *invocation) *cli.Command {
 		Name:      "run",
 		Usage:     "run a command under a skill's rights (the default)",
 		UsageText: "skillrun [run] --skill DIR [flags] -- COMMAND [ARG...]",
-		Flags:     append(policyFlags(), runFlags()...),
+		Flags:     append(policyFlags(), runFlags(recorded)...),
 		Action:    func(c *cli.Context) error { return run(c, in) },
 	}
 }
 
-// runFlags are the flags of run and exec that say how, and not what for.
-func runFlags() []cli.Flag {
+// recorded is the help of --session where it gives no rights.
+const recorded = "`ID` of the agent's session, for the audit log only"
+
+// runFlags are the flags of run and exec that say how, and not what for; session
+// is the help of --session.
+func runFlags(session string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "give the run namespaces of its own, as `HOW` says: auto, on or off"},
-		&cli.BoolFlag{Name: "denials", Usage: "show each refusal as it happens, of reads too"},
+		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "`HOW` the run gets namespaces of its own: on, off, or auto (where they work)"},
+		&cli.BoolFlag{Name: "denials", Usage: "show each refusal as it happens, those of reads too"},
 		&cli.BoolFlag{Name: "receipt", Usage: "show what holds each clause here, and how strongly"},
 		&cli.BoolFlag{Name: "net-summary", Usage: "say at the end which hosts were reached, with connections and bytes"},
-		&cli.StringFlag{Name: "report", Usage: "write what happened to `FILE` as JSON"},
-		&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of the standard streams, which then are pipes; with `[=full]` also the beginning of the outputs"},
-		&cli.StringFlag{Name: "session", Usage: "`ID` of the agent session, for the audit log"},
+		&cli.StringFlag{Name: "report", Usage: "write to `FILE`, as JSON, what happened"},
+		&cli.GenericFlag{Name: "capture", Value: new(captureMode), Usage: "record SHA-256 and size of stdin, stdout and stderr, which then are pipes; with `[=full]` also the beginning of the outputs"},
+		&cli.StringFlag{Name: "session", Usage: session},
 	}
 }
 

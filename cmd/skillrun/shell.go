@@ -21,7 +21,7 @@ func shellCommand(in *invocation) *cli.Command {
 		Name:      "shell",
 		Usage:     "run bash confined, for where a shell is expected",
 		UsageText: "skillrun shell [flags] [-c TEXT [ARG...] | FILE [ARG...] | TEXT]",
-		Flags:     append(policyFlags(), runFlags()...),
+		Flags:     append(policyFlags(), runFlags(recorded)...),
 		Action: func(c *cli.Context) error {
 			// Agents that have commands go through a shell of ours have hooks go
 			// through it too. Ours confines what it lets run, and has to see the
@@ -40,7 +40,7 @@ func shellCommand(in *invocation) *cli.Command {
 // is bash's.
 func shellArguments(args []string) (before, command []string) {
 	before = []string{"shell"}
-	flags := append(policyFlags(), runFlags()...)
+	flags := append(policyFlags(), runFlags(recorded)...)
 	for len(args) > 0 {
 		name, _, joined := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
 		i := slices.IndexFunc(flags, func(f cli.Flag) bool { return f.Names()[0] == name })

@@ -21,7 +21,7 @@ func skillsCommand() *cli.Command {
 		Usage:     "list the skills that agents find here: name, trust, approval, place",
 		UsageText: "skillrun skills [--workspace DIR]",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "workspace", Usage: "`DIR` of the project (default: top of the git work tree, else the current directory)"},
+			&cli.StringFlag{Name: "workspace", Usage: "directory `DIR` of the project (default: top of the git work tree, else the current directory)"},
 		},
 		Action: wordless(func(c *cli.Context) error {
 			return listSkills(c.String("workspace"))

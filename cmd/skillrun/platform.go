@@ -20,7 +20,7 @@ import (
 // platformFlags choose another machine than this one, for profile and explain.
 func platformFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "platform", Usage: "answer for `SYSTEM`: linux, darwin or all"},
+		&cli.StringFlag{Name: "platform", Usage: "answer for `SYSTEM`: linux or darwin; profile also for all"},
 		&cli.StringFlag{Name: "for-host", Usage: "answer for the Mac described in `FILE` (JSON: os, version, home, user, workspace, tmp, case_sensitive, exists)"},
 	}
 }

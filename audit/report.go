@@ -80,21 +80,21 @@ func (c *Capability) label() string {
 	return Escape(c.Name) + ":" + Escape(strings.Join(c.Scope, ","))
 }
 
-func (e *End) outcome() string {
+func (r *End) outcome() string {
 	var b strings.Builder
-	b.WriteString(Escape(string(e.Status)))
+	b.WriteString(Escape(string(r.Status)))
 	switch {
-	case e.Signal != "":
-		b.WriteString(", " + Escape(e.Signal))
-	case e.Status != Success:
-		fmt.Fprintf(&b, ", exit %d", e.Code)
+	case r.Signal != "":
+		b.WriteString(", " + Escape(r.Signal))
+	case r.Status != Success:
+		fmt.Fprintf(&b, ", exit %d", r.Code)
 	}
-	if e.Reason != "" {
-		b.WriteString(", " + Escape(e.Reason))
+	if r.Reason != "" {
+		b.WriteString(", " + Escape(r.Reason))
 	}
-	fmt.Fprintf(&b, ", %v", e.Wall.Round(time.Millisecond))
-	n := e.MoreDenials
-	for _, d := range e.Denials {
+	fmt.Fprintf(&b, ", %v", r.Wall.Round(time.Millisecond))
+	n := r.MoreDenials
+	for _, d := range r.Denials {
 		n += max(1, d.Count)
 	}
 	if n > 0 {

@@ -88,18 +88,18 @@ func smaller(a, b int64) int64 {
 	return a
 }
 
-func (a *PathRule) intersect(b *PathRule) (PathRule, bool) {
-	access := a.Access & b.Access
+func (r *PathRule) intersect(b *PathRule) (PathRule, bool) {
+	access := r.Access & b.Access
 	if access == 0 {
 		return PathRule{}, false
 	}
-	if !b.covers(a.Path) {
-		a, b = b, a
+	if !b.covers(r.Path) {
+		r, b = b, r
 	}
-	if !b.covers(a.Path) {
+	if !b.covers(r.Path) {
 		return PathRule{}, false
 	}
-	return PathRule{Path: a.Path, Tree: a.Tree && b.Tree, Access: access, Origin: a.Origin}, true
+	return PathRule{Path: r.Path, Tree: r.Tree && b.Tree, Access: access, Origin: r.Origin}, true
 }
 
 func (n *Network) intersect(m *Network) Network {
@@ -131,23 +131,23 @@ func (n *Network) intersect(m *Network) Network {
 	return r
 }
 
-func (a *HostRule) intersect(b *HostRule) []HostRule {
-	ports, protocols := commonPorts(a.Ports, b.Ports), a.Protocols&b.Protocols
+func (h *HostRule) intersect(b *HostRule) []HostRule {
+	ports, protocols := commonPorts(h.Ports, b.Ports), h.Protocols&b.Protocols
 	if len(ports) == 0 || protocols == 0 {
 		return nil
 	}
 	var rules []HostRule
-	for _, host := range commonHosts(a.Host, b.Host) {
-		origin := a.Origin
+	for _, host := range commonHosts(h.Host, b.Host) {
+		origin := h.Origin
 		if host == b.Host {
 			origin = b.Origin
 		}
 		rules = append(rules, HostRule{
 			Host: host, Ports: ports, Protocols: protocols,
-			ReadOnly: a.ReadOnly || b.ReadOnly, Private: a.Private && b.Private,
-			MaxBytes: smaller(a.MaxBytes, b.MaxBytes), MaxConnections: smaller(a.MaxConnections, b.MaxConnections),
+			ReadOnly: h.ReadOnly || b.ReadOnly, Private: h.Private && b.Private,
+			MaxBytes: smaller(h.MaxBytes, b.MaxBytes), MaxConnections: smaller(h.MaxConnections, b.MaxConnections),
 			// Fewer of one in the longer of both is within either.
-			MaxRate: smaller(a.MaxRate, b.MaxRate), Per: max(a.Per, b.Per),
+			MaxRate: smaller(h.MaxRate, b.MaxRate), Per: max(h.Per, b.Per),
 			Origin: origin,
 		})
 	}

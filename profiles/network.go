@@ -149,23 +149,23 @@ func (n *Network) Rules(host string, port uint16, proto Protocol) []*HostRule {
 	return rules
 }
 
-// before says whether r is the rule to name when b applies as well.
-func (r *HostRule) before(b *HostRule) bool {
+// before says whether h is the rule to name when b applies as well.
+func (h *HostRule) before(b *HostRule) bool {
 	switch {
-	case r.ReadOnly != b.ReadOnly:
+	case h.ReadOnly != b.ReadOnly:
 		return b.ReadOnly
-	case r.Private != b.Private:
-		return r.Private
-	case (r.MaxBytes == 0) != (b.MaxBytes == 0):
-		return r.MaxBytes == 0
-	case (r.MaxConnections == 0) != (b.MaxConnections == 0):
-		return r.MaxConnections == 0
-	case (r.MaxRate == 0) != (b.MaxRate == 0):
-		return r.MaxRate == 0
-	case len(r.Host) != len(b.Host):
-		return len(r.Host) > len(b.Host)
+	case h.Private != b.Private:
+		return h.Private
+	case (h.MaxBytes == 0) != (b.MaxBytes == 0):
+		return h.MaxBytes == 0
+	case (h.MaxConnections == 0) != (b.MaxConnections == 0):
+		return h.MaxConnections == 0
+	case (h.MaxRate == 0) != (b.MaxRate == 0):
+		return h.MaxRate == 0
+	case len(h.Host) != len(b.Host):
+		return len(h.Host) > len(b.Host)
 	}
-	return compareHosts(r, b) < 0
+	return compareHosts(h, b) < 0
 }
 
 func (h *HostRule) hasPort(port uint16) bool {

@@ -225,17 +225,17 @@ func normalPorts(ports []PortRange) []PortRange {
 	return joined
 }
 
-// within says whether everything that a allows b allows too. Bounds of rules
+// within says whether everything that h allows b allows too. Bounds of rules
 // that cover the same do not add up.
-func (a *HostRule) within(b *HostRule) bool {
-	if b.MaxRate != 0 && (a.MaxRate == 0 || a.MaxRate > b.MaxRate || a.Per < b.Per) {
+func (h *HostRule) within(b *HostRule) bool {
+	if b.MaxRate != 0 && (h.MaxRate == 0 || h.MaxRate > b.MaxRate || h.Per < b.Per) {
 		return false
 	}
-	if smaller(a.MaxBytes, b.MaxBytes) != a.MaxBytes || smaller(a.MaxConnections, b.MaxConnections) != a.MaxConnections || b.ReadOnly && !a.ReadOnly || a.Private && !b.Private || a.Protocols&^b.Protocols != 0 {
+	if smaller(h.MaxBytes, b.MaxBytes) != h.MaxBytes || smaller(h.MaxConnections, b.MaxConnections) != h.MaxConnections || b.ReadOnly && !h.ReadOnly || h.Private && !b.Private || h.Protocols&^b.Protocols != 0 {
 		return false
 	}
-	both := commonHosts(a.Host, b.Host)
-	return len(both) == 1 && both[0] == a.Host && slices.Equal(commonPorts(a.Ports, b.Ports), a.Ports)
+	both := commonHosts(h.Host, b.Host)
+	return len(both) == 1 && both[0] == h.Host && slices.Equal(commonPorts(h.Ports, b.Ports), h.Ports)
 }
 
 func (a ListenRule) within(b ListenRule) bool {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
-	"time"
 )
 
 // MaxText bounds, in bytes, one string of a record and the whole argv of a run.
@@ -99,15 +98,6 @@ func (e *encoder) digest(k string, d Digest) {
 		e.key(k)
 		e.b = append(e.b, '"')
 		e.b = hex.AppendEncode(e.b, d[:])
-		e.b = append(e.b, '"')
-	}
-}
-
-func (e *encoder) time(k string, t time.Time) {
-	if !t.IsZero() {
-		e.key(k)
-		e.b = append(e.b, '"')
-		e.b = t.UTC().AppendFormat(e.b, timeLayout)
 		e.b = append(e.b, '"')
 	}
 }

@@ -25,7 +25,7 @@ fuzz: ## every fuzz target; FUZZTIME=10s each in CI
 	@scripts/fuzz $(or $(FUZZTIME),60s)
 
 fuzz-long: ## an hour of each fuzz target and of random programs; LONG=1h
-	RANDOM_TIME=$(or $(LONG),1h) $(GO) test -count 1 -timeout 0 -run '^TestRandomPrograms$$' -v ./sandbox
+	RANDOM_TIME=$(or $(LONG),1h) $(GO) test -count 1 -timeout 0 -run '^Test(RandomPrograms|MemoNeverDiffers)$$' -v ./sandbox ./cmd/skillrun
 	@scripts/fuzz $(or $(LONG),1h)
 
 golden: ## regenerate tables, filters and golden files; git diff shows what changed

@@ -25,7 +25,8 @@ type step struct {
 const programVar = "PROGRAM_STEPS"
 
 var ops = []string{"read", "write", "append", "create", "temporary", "truncate", "unlink", "rmdir", "mkdir", "rename", "exchange", "link", "symlink",
-	"chmod", "utimes", "setxattr", "mknod", "chdir", "copy", "path", "list", "bind", "again", "hold", "hold", "held", "held", "held", "pass", "beside", "raw"}
+	"chmod", "utimes", "setxattr", "mknod", "chdir", "copy", "path", "list", "bind", "again", "hold", "hold", "held", "held", "held", "pass", "beside", "raw",
+	"connect", "connect", "internet", "signal", "execute", "execute", "child"}
 
 func performSteps() {
 	var steps []step
@@ -34,7 +35,11 @@ func performSteps() {
 		os.Exit(1)
 	}
 	runtime.LockOSThread()
-	p := &performer{}
+	p := &performer{alone: true}
+	held, _ := strconv.Atoi(os.Getenv(heldVar))
+	for fd := range held {
+		p.held = append(p.held, 3+fd)
+	}
 	p.all(steps)
 	p.beside.Wait()
 }
@@ -44,12 +49,20 @@ func performSteps() {
 type performer struct {
 	held   []int
 	beside sync.WaitGroup
+	alone  bool // no other thread ever was
 }
 
 func (p *performer) all(steps []step) {
 	for i, s := range steps {
 		s.A, s.B = os.ExpandEnv(s.A), os.ExpandEnv(s.B)
+		if s.Op == "child" {
+			if p.child(steps[i+1:], s.N) {
+				return
+			}
+			continue
+		}
 		if s.Op == "beside" {
+			p.alone = false
 			// The rest is done twice at the same time, from one directory on.
 			p.beside.Go(func() {
 				runtime.LockOSThread() // and not unlocked: the thread ends
@@ -131,7 +144,7 @@ func (p *performer) perform(s step) {
 	case "symlink":
 		unix.Symlinkat(s.A, to, s.B)
 	case "chmod":
-		unix.Fchmodat(from, s.A, uint32(s.N)&0o7777|0o400, 0)
+		unix.Fchmodat(from, s.A, uint32(s.N)&0o7777|0o700, 0)
 	case "utimes":
 		unix.UtimesNanoAt(from, s.A, []unix.Timespec{{Sec: 1}, {Sec: 2}}, int(s.N)&unix.AT_SYMLINK_NOFOLLOW)
 	case "setxattr":
@@ -192,6 +205,25 @@ func (p *performer) perform(s step) {
 			unix.Close(pair[0])
 			unix.Close(pair[1])
 		}
+	case "connect":
+		p.connect(s)
+	case "internet":
+		internet(s.N)
+	case "signal":
+		disturb(s.N)
+	case "execute":
+		// Which file it is can be told for certain only where nobody moves it.
+		if fd, err := unix.Openat(from, s.A, unix.O_PATH, 0); err == nil && p.alone {
+			path, _ := os.Readlink(proc(fd))
+			name := s.A
+			if s.N&1 == 0 {
+				name = proc(fd)
+			}
+			if pid, err := syscall.ForkExec(name, []string{name}, &syscall.ProcAttr{Env: environ(executedVar, path), Files: []uintptr{0, 1, 2}}); err == nil {
+				syscall.Wait4(pid, nil, 0, nil)
+			}
+			unix.Close(fd)
+		}
 	case "raw":
 		// Any call with names or nothing for arguments, but for those that end,
 		// stop or replace this process, or would wait.
@@ -246,7 +278,7 @@ func (p *performer) use(fd int, s step) {
 	case 2:
 		unix.Ftruncate(fd, int64(s.N>>16%5))
 	case 3:
-		unix.Fchmod(fd, uint32(s.N>>16)&0o7777|0o400)
+		unix.Fchmod(fd, uint32(s.N>>16)&0o7777|0o700)
 	case 4:
 		unix.Fchown(fd, os.Getuid(), os.Getgid())
 	case 5:
@@ -268,7 +300,7 @@ func (p *performer) use(fd int, s step) {
 			unix.Munmap(b)
 		}
 	case 9:
-		if b, err := unix.Mmap(fd, 0, 64, unix.PROT_READ, unix.MAP_PRIVATE); err == nil {
+		if b, err := unix.Mmap(fd, 0, 256, unix.PROT_READ, unix.MAP_PRIVATE); err == nil {
 			unix.Write(1, b)
 			unix.Munmap(b)
 		}
@@ -281,11 +313,11 @@ func (p *performer) use(fd int, s step) {
 	case 13:
 		unix.Fchdir(fd)
 	case 14:
-		unix.CopyFileRange(other, nil, fd, nil, 64, 0)
+		unix.CopyFileRange(other, nil, fd, nil, 256, 0)
 	case 15:
-		unix.Sendfile(fd, other, nil, 64)
+		unix.Sendfile(fd, other, nil, 256)
 	case 16:
-		unix.Fchmodat(fd, "", uint32(s.N>>16)&0o777|0o400, unix.AT_EMPTY_PATH)
+		unix.Fchmodat(fd, "", uint32(s.N>>16)&0o777|0o700, unix.AT_EMPTY_PATH)
 	case 17:
 		unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(s.N>>16)&noDump)
 	case 18:

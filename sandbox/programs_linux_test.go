@@ -28,10 +28,13 @@ import (
 // scratch are places that a run has to itself, in words that its environment fills in.
 var scratch = []string{"$HOME/", "$TMPDIR/", "/tmp/", "/dev/shm/"}
 
+// others are places of the process outside.
+var others = []string{"environ", "cwd/f", "cwd/new1", "fd/0", "root", "mem", "oom_score_adj", "timerslack_ns", "cwd", "task/$" + victimVar + "/environ", "auxv"}
+
 // randomPath is a path of the tree by some spelling.
 func randomPath(r *rand.Rand, paths []string) string {
 	p := paths[r.IntN(len(paths))]
-	switch r.IntN(10) {
+	switch r.IntN(12) {
 	case 0:
 		p = filepath.Join(filepath.Dir(p), "new"+strconv.Itoa(r.IntN(6)))
 	case 1:
@@ -51,6 +54,8 @@ func randomPath(r *rand.Rand, paths []string) string {
 		if r.IntN(2) == 0 {
 			p += "/" + fileNames[r.IntN(len(fileNames))]
 		}
+	case 8:
+		p = "/proc/$" + victimVar + "/" + others[r.IntN(len(others))]
 	}
 	return p
 }
@@ -60,6 +65,9 @@ func randomProfile(r *rand.Rand, base *profiles.Profile, dirs, files []string) *
 	p := *base
 	p.Paths = slices.Clone(base.Paths)
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
+	if r.IntN(2) == 0 { // much is allowed, as in a workspace
+		p.Paths = append(p.Paths, profiles.PathRule{Path: dirs[0], Tree: true, Access: profiles.AllAccess &^ (1 << r.IntN(8))})
+	}
 	for range 1 + r.IntN(4) {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: pick(dirs), Tree: true, Access: profiles.Access(1 + r.IntN(int(profiles.AllAccess)))})
 	}
@@ -86,6 +94,7 @@ type state struct {
 	kind fs.FileMode
 	text string // content, or a link's target
 	meta string // mode, owner, attributes; times where they are not those of a directory
+	file uint64 // which file it is
 }
 
 func look(t *testing.T, root string) map[string]state {
@@ -99,7 +108,7 @@ func look(t *testing.T, root string) map[string]state {
 		if err := unix.Lstat(path, &st); err != nil {
 			return err
 		}
-		s := state{kind: d.Type(), meta: fmt.Sprintf("mode %o owner %d", st.Mode, st.Uid)}
+		s := state{kind: d.Type(), file: st.Ino, meta: fmt.Sprintf("mode %o owner %d", st.Mode, st.Uid)}
 		need := uint32(0o400)
 		if d.IsDir() {
 			need = 0o700
@@ -144,6 +153,14 @@ func beginning(path string) ([]byte, error) {
 func crimes(p *profiles.Profile, before, after map[string]state, output []byte) []string {
 	var list []string
 	allows := func(path string, a profiles.Access) bool { return p.Allows(path, a).Allowed }
+	names := map[uint64][]string{}
+	for path, was := range before {
+		names[was.file] = append(names[was.file], path)
+	}
+	// What is in a file is whoever's who has it by one of its names.
+	opens := func(was state, a profiles.Access) bool {
+		return slices.ContainsFunc(names[was.file], func(path string) bool { return allows(path, a) })
+	}
 	for path, was := range before {
 		now, there := after[path]
 		replaced := allows(path, profiles.Delete) && allows(path, profiles.Create)
@@ -156,11 +173,12 @@ func crimes(p *profiles.Profile, before, after map[string]state, output []byte) 
 			if was.meta != now.meta && !allows(path, profiles.Write) && !allows(path, profiles.Create) && !replaced {
 				list = append(list, fmt.Sprintf("changed: %s: %s -> %s", path, was.meta, now.meta))
 			}
-		case was != now && !allows(path, profiles.Write) && !replaced:
+		case was.file == now.file && was != now && !opens(was, profiles.Write) && !replaced,
+			was.file != now.file && !allows(path, profiles.Write) && !replaced:
 			list = append(list, fmt.Sprintf("changed: %s: %.120v -> %.120v", path, was, now))
 		}
 		// What was in a file is told by its word, wherever it was read.
-		if was.kind.IsRegular() && bytes.Contains(output, []byte(was.text)) && !allows(path, profiles.Read) {
+		if was.kind.IsRegular() && bytes.Contains(output, []byte(was.text)) && !opens(was, profiles.Read) {
 			list = append(list, "read: "+path)
 		}
 	}
@@ -172,7 +190,7 @@ func crimes(p *profiles.Profile, before, after map[string]state, output []byte) 
 			continue
 		}
 		for other, was := range before {
-			if other != path && was.kind.IsRegular() && strings.Contains(now.text, was.text) && !strings.Contains(before[path].text, was.text) && !allows(other, profiles.Read) {
+			if other != path && was.kind.IsRegular() && strings.Contains(now.text, was.text) && !strings.Contains(before[path].text, was.text) && !opens(was, profiles.Read) {
 				list = append(list, "brought: "+other+" to "+path)
 			}
 		}
@@ -209,14 +227,14 @@ func TestRandomPrograms(t *testing.T) {
 	long, _ := time.ParseDuration(os.Getenv("RANDOM_TIME"))
 	first, err := strconv.ParseUint(os.Getenv("RANDOM_SEED"), 10, 64)
 	if err != nil {
-		first = 1 // the same programs each time, unless there is time to find others
+		first = 40 // the same programs each time, unless there is time to find others
 		if long > 0 {
 			first = uint64(time.Now().UnixNano())
 		}
 	}
 	end := time.Now().Add(long)
-	programs, effects, bareEffects := 0, 0, 0
-	for seed := first; programs < 12 || time.Now().Before(end); seed++ {
+	programs, effects, bareEffects := 0, 0, map[string]int{} // by the word that a crime begins with
+	for seed := first; programs < 24 || time.Now().Before(end); seed++ {
 		programs++
 		r := rand.New(rand.NewPCG(seed, 0))
 		mode := modes[r.IntN(len(modes))]
@@ -235,33 +253,42 @@ func TestRandomPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			root := top + "/w"
-			dirs, files := plant(t, root)
-			_, others := plant(t, top+"/outside")
+			dirs, files := plant(t, root, self)
+			_, outside := plant(t, top+"/outside", self)
+			links := tangle(t, r, dirs, append(files, outside[:4]...))
+			around := newSurroundings(t, root, top+"/outside")
+			defer around.close()
 			draws.p = randomProfile(r, base, dirs, files)
 			draws.p.Workspace = root
-			paths := append(append(slices.Clone(dirs), files...), others[:4]...)
+			if one := []string{root + "/listen", root + "/a/listen", around.abstract}; r.IntN(3) == 0 {
+				draws.p.Sockets = []profiles.SocketRule{{Path: one[r.IntN(len(one))]}}
+			}
+			paths := slices.Concat(dirs, files, outside[:4], links, []string{root + "/listen", root + "/a/listen", top + "/outside/listen"})
 			draws.steps = nil
-			for range 60 {
+			for range 120 {
 				draws.steps = append(draws.steps, step{ops[r.IntN(len(ops))], randomPath(r, paths), randomPath(r, paths), r.Uint64()})
 			}
 			if bare { // on the real machine only by names of the tree
+				beyond := func(name string) bool {
+					return strings.HasPrefix(name, "/proc/$") || slices.ContainsFunc(scratch, func(dir string) bool { return strings.HasPrefix(name, dir+"new") })
+				}
 				draws.steps = slices.DeleteFunc(draws.steps, func(s step) bool {
-					return s.Op == "raw" || slices.ContainsFunc(scratch, func(dir string) bool { return strings.HasPrefix(s.A, dir) || strings.HasPrefix(s.B, dir) })
+					return s.Op == "raw" || s.Op != "read" && (beyond(s.A) || beyond(s.B))
 				})
 			}
-			steps, err := json.Marshal(draws.steps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := append(around.env(), profiles.EnvVar{Name: programVar, Value: encoded(draws.steps)})
 			before := look(t, top)
 			var out []byte
 			if bare {
 				cmd := exec.Command(self)
-				cmd.Dir, cmd.Env = root, append(os.Environ(), programVar+"="+string(steps))
+				cmd.Dir, cmd.Env = root, os.Environ()
+				for _, v := range env {
+					cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+				}
 				out, _ = cmd.Output()
 			} else {
 				p := *draws.p
-				p.Env.Set = []profiles.EnvVar{{Name: programVar, Value: string(steps)}}
+				p.Env.Set = env
 				out = runProgram(t, &p, self, mode, root)
 			}
 			after := look(t, top)
@@ -277,22 +304,37 @@ func TestRandomPrograms(t *testing.T) {
 					}
 				}
 			}
-			return crimes(draws.p, before, after, out)
+			return append(crimes(draws.p, before, after, out), around.crimes(draws.p, out)...)
 		}
-		bareEffects += len(try(true))
+		for _, crime := range try(true) {
+			kind, _, _ := strings.Cut(crime, ":")
+			bareEffects[kind]++
+		}
 		if list := try(false); len(list) > 0 {
-			b, _ := json.Marshal(draws.steps)
-			t.Fatalf("RANDOM_SEED=%d (mode %v):\n%s\n%s\n%s", seed, mode, strings.Join(list, "\n"), about(draws.p, draws.p.Workspace), b)
+			t.Fatalf("RANDOM_SEED=%d (mode %v):\n%s\n%s\n%s", seed, mode, strings.Join(list, "\n"), about(draws.p, draws.p.Workspace), encoded(draws.steps))
 		}
 	}
-	t.Logf("%d programs, %d effects that are permitted; without a sandbox %d that are not", programs, effects, bareEffects)
-	if effects == 0 || bareEffects == 0 {
+	t.Logf("%d programs, %d effects that are permitted; without a sandbox %v that are not", programs, effects, bareEffects)
+	if effects == 0 {
 		t.Error("the programs did nothing: the test shows nothing")
+	}
+	for _, kind := range []string{"gone", "changed", "read", "made", "brought", "disturbed", "connected", "sent", "executed"} {
+		if bareEffects[kind] == 0 {
+			t.Errorf("nothing is %s without a sandbox: the test shows nothing", kind)
+		}
 	}
 }
 
+func encoded(steps []step) string {
+	b, err := json.Marshal(steps)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(b)
+}
+
 // plant fills a directory two levels deep; every file has a word of its own.
-func plant(t *testing.T, root string) (dirs, files []string) {
+func plant(t *testing.T, root, self string) (dirs, files []string) {
 	t.Helper()
 	var fill func(dir string, depth int)
 	fill = func(dir string, depth int) {
@@ -302,7 +344,7 @@ func plant(t *testing.T, root string) (dirs, files []string) {
 		dirs = append(dirs, dir)
 		for _, n := range fileNames {
 			p := filepath.Join(dir, n)
-			if err := os.WriteFile(p, fmt.Appendf(nil, "word %x", rand.Uint64()), 0o644); err != nil {
+			if err := os.WriteFile(p, fmt.Appendf(nil, "#!%s\nword %x", self, rand.Uint64()), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			files = append(files, p)

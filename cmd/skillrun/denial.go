@@ -98,13 +98,24 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 }
 
 // spare says that a program does as well without what it was refused: Python
-// keeps compiled code beside each module, if it may, and every Java program says
-// what of it a core file is to hold. Such refusals are recorded, and nobody is
-// bothered with them.
+// keeps compiled code beside each module, if it may, every Java program says what
+// of it a core file is to hold, Haskell's (pandoc) name their threads, fontconfig
+// keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
+// notes what its extensions are, cargo locks a cache that it only reads. Such
+// refusals are recorded, and nobody is bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
-	if strings.HasPrefix(d.Target, "/proc/") && filepath.Base(d.Target) == "coredump_filter" {
-		return true
+	dir, name := filepath.Split(d.Target)
+	switch dir = filepath.Clean(dir); {
+	case d.Class != "":
+		return false
+	case strings.HasPrefix(dir, "/proc/"):
+		return name == "coredump_filter" || name == "comm" && strings.Contains(dir, "/task/") && d.Access != "read"
+	case strings.HasPrefix(dir, "/sys/devices/"):
+		return name == "rotational" && d.Access == "read"
+	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":
+		return d.Access == "write" || d.Access == "create"
 	}
-	return d.Access == "create" && d.Class == "" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
+	lock := filepath.Base(dir) == ".cargo" && slices.Contains([]string{".package-cache", ".package-cache-mutate", ".global-cache"}, name)
+	return d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled || lock)
 }

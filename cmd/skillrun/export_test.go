@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skillrun/audit"
 	"skillrun/policy/session"
 )
 
@@ -34,6 +35,9 @@ func Variables() []string {
 func AskChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, error) {
 	return askChoice(r, w, p)
 }
+
+// Spare says whether nobody is told of a refusal.
+func Spare(d audit.Denial) bool { return spare(d) }
 
 // WritePlaced writes a report.
 func WritePlaced(name string, theirs func(dir string) bool, data []byte) error {

@@ -1,0 +1,41 @@
+package main_test
+
+import (
+	"testing"
+
+	"skillrun/audit"
+	main "skillrun/cmd/skillrun"
+)
+
+// What programs try and do without is spared, and no more.
+func TestSpare(t *testing.T) {
+	for _, c := range []struct {
+		access, target, class string
+		want                  bool
+	}{
+		{"create", "/w/__pycache__", "", true},
+		{"create", "/w/__pycache__/a.pyc.12", "", true},
+		{"create", "/w/__pycache__", "sensitive", false},
+		{"write", "/w/__pycache__/a.pyc", "", false},
+		{"read+write", "/proc/7/coredump_filter", "", true},
+		{"read+write", "/proc/7/task/9/comm", "", true},
+		{"read", "/proc/7/task/9/comm", "", false},
+		{"write", "/proc/7/comm", "", false},
+		{"write", "/proc/7/oom_score_adj", "", false},
+		{"read", "/sys/devices/pci0/block/vda/queue/rotational", "", true},
+		{"read", "/sys/devices/pci0/block/vda/queue/scheduler", "", false},
+		{"write", "/var/cache/fontconfig", "", true},
+		{"create", "/var/cache/fontconfig/8-le64.cache-8.TMP-a", "", true},
+		{"read", "/var/cache/fontconfig/8-le64.cache-8", "", false},
+		{"create", "/var/cache/other/a", "", false},
+		{"create", "/var/spool/libreoffice/uno_packages/cache/stamp.sys", "", true},
+		{"read", "/w/rotational", "", false},
+		{"create", "/home/u/.cargo/.package-cache", "", true},
+		{"create", "/home/u/.cargo/config.toml", "", false},
+		{"create", "/w/.package-cache", "", false},
+	} {
+		if got := main.Spare(audit.Denial{Access: c.access, Target: c.target, Class: c.class}); got != c.want {
+			t.Errorf("%s %s %q: %v", c.access, c.target, c.class, got)
+		}
+	}
+}

@@ -151,6 +151,12 @@ func valuesOf(flag string) (words []string) {
 		words = policy.Gaps()
 	case "agent":
 		words = hook.Names()
+	case "grant":
+		for _, c := range policy.Taxonomy() {
+			if c.Enforced() {
+				words = append(words, c.Name)
+			}
+		}
 	}
 	return words
 }
@@ -191,6 +197,7 @@ const bashCompletion = `_skillrun() {
 	done
 	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
 	[[ $cur == = ]] && cur=
+	[[ $prev == --grant ]] && compopt -o nospace 2>/dev/null # a scope may follow
 	case $prev in
 %s
 	*)

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -115,6 +116,14 @@ func lintEntry(e *Entry) []Finding {
 		}
 		if _, ok := profiles.HostGroup(s.Value); c.means == installPackages && !ok {
 			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a group of package registries and grants nothing", s.Value)})
+		}
+	}
+	if c != nil && c.means == passVariables && e.Effect != Deny {
+		_, deny := profiles.EnvDefaults()
+		for _, name := range slices.Concat(e.Constraints.argument("names"), values(e.Constraints.Scope)) {
+			if _, rule := (&profiles.Env{Deny: deny}).Passes(name); rule != nil {
+				say("%q is not passed by env_var.read (%s): name it in a secrets.read", name, rule.Origin.Reason)
+			}
 		}
 	}
 	for _, p := range e.Constraints.DeniedCommands {

@@ -18,6 +18,9 @@ func TestLintScopes(t *testing.T) {
 		{"web.fetch", "https://example.com/", ""},
 		{"web.fetch", "https://example.com/v1", `"https://example.com/v1" grants the whole host: "/v1" does not count`},
 		{"web.fetch", "https://example.com?q", `"https://example.com?q" grants the whole host: "?q" does not count`},
+		{"env_var.read", "LANGUAGE_TOOL", ""},
+		{"env_var.read", "OPENAI_BASE_URL", `"OPENAI_BASE_URL" is not passed by env_var.read (`},
+		{"secrets.read", "OPENAI_BASE_URL", ""},
 		{"package.install", "npm", ""},
 		{"package.install", "registry.npmjs.org", `"registry.npmjs.org" is not a group of package registries`},
 	} {

@@ -2,10 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -59,6 +65,16 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	}
 	if code != 0 && !r.profile.Process.Create && !r.tells {
 		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
+	}
+	if host, port := r.traffic.unanswered(); code != 0 && host != "" {
+		line := net.JoinHostPort(host, strconv.Itoa(port)) + " is granted, and nothing answered there"
+		if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
+			line += fmt.Sprintf(", outside of the run; a server of the run's own has its port by --grant listen:%d", port)
+		}
+		hint("%s", line)
+	}
+	if code != 0 && told == 0 {
+		r.wanting()
 	}
 	if code != 0 && res.Moved != "" {
 		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)
@@ -175,6 +191,52 @@ func (r *recorder) unseen() string {
 		}
 	}
 	return ""
+}
+
+// homeWords are how a program's text asks where HOME is, or what lies below.
+var homeWords = regexp.MustCompile(`~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`)
+
+// wanting says what the skill's script names and did not get, of which nobody was
+// refused anything: a variable that is set, or what lies in HOME.
+func (r *recorder) wanting() {
+	script, text := r.ownScript()
+	for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
+		passes, rule := r.profile.Env.Passes(name)
+		if passes || !strings.Contains(name, "_") || strings.HasPrefix(name, "XDG_") || !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
+			continue
+		}
+		answer := "; " + grantFlag("env_var.read:"+name) + " passes it"
+		switch {
+		case rule != nil && isTerminal(os.Stderr):
+			answer = "; " + grantFlag("secrets.read:"+name) + " passes it"
+		case rule != nil:
+			answer = " - this needs the user"
+		}
+		hint("%s names %s, which is set and was withheld%s", named(script), name, answer)
+		return
+	}
+	if len(r.unkept) == 0 && homeWords.Match(text) {
+		hint("%s names HOME, which was the run's own: of yours it shows what is granted, as by --grant filesystem.read:~/DIR", named(script))
+	}
+}
+
+// ownScript is the skill's script that was run, and its text. Of the skill only: the
+// run could have put something else in place of any other.
+func (r *recorder) ownScript() (path string, text []byte) {
+	if r.job.skill == nil || r.job.session != nil {
+		return "", nil
+	}
+	for _, path := range []string{r.interpreter, r.script} {
+		if !strings.HasPrefix(path, r.job.skill.Dir+"/") {
+			continue
+		}
+		if f, err := os.Open(path); err == nil {
+			defer f.Close()
+			text, _ := io.ReadAll(io.LimitReader(f, 1<<18))
+			return path, text
+		}
+	}
+	return "", nil
 }
 
 // names says whether a word of a command line has the path in it, or something

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"sync"
@@ -65,6 +66,18 @@ func (t *traffic) connections() []audit.Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.rows
+}
+
+// unanswered is a host that was granted and could not be reached. The run is over.
+func (t *traffic) unanswered() (host string, port int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, row := range t.rows {
+		if row.Verdict == string(egress.Unreachable) && row.Port != 0 {
+			return cmp.Or(row.Host, row.Addr), row.Port
+		}
+	}
+	return "", 0
 }
 
 // tell prints what was used of each host, one line each.

@@ -12,12 +12,19 @@ import (
 
 // The first look at a run comes after firstLook, so that short ones cost
 // nothing; then the pause grows to lastLook. Looking takes a twentieth of the
-// time at most.
+// time, as long as longestPause is enough for that: whoever makes looks slow (a
+// busy machine, a run that keeps its memory's locks) wins no more time than that.
 const (
-	firstLook = 20 * time.Millisecond
-	lastLook  = 100 * time.Millisecond
-	lookShare = 20
+	firstLook    = 20 * time.Millisecond
+	lastLook     = 100 * time.Millisecond
+	longestPause = time.Second
+	lookShare    = 20
 )
+
+// pauseAfter is how long to wait after a look that took so long.
+func pauseAfter(pause, took time.Duration) time.Duration {
+	return min(max(min(2*pause, lastLook), lookShare*took), longestPause)
+}
 
 // watcher looks at a run from time to time, for the limits of a run as a whole
 // that the kernel does not end it for.
@@ -78,7 +85,7 @@ func (w *watcher) loop() {
 			}
 		}
 		w.stuck()
-		pause = max(min(2*pause, lastLook), lookShare*time.Since(begin))
+		pause = pauseAfter(pause, time.Since(begin))
 		timer.Reset(pause)
 	}
 }

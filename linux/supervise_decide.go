@@ -238,7 +238,7 @@ func (d *decider) rename(from place, fromKind kind, to place, toKind kind, excha
 			return r
 		}
 	case toKind == regular || toKind == symlink:
-		// Atomic save: an edit of what was there.
+		// Atomic save: an edit of what was there, which is kept until exit.
 		if r := d.rule(to, profiles.Write); !r.ok() {
 			return r
 		}

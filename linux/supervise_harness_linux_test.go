@@ -416,3 +416,5 @@ func (c *cell) explain() string {
 	}
 	return b.String()
 }
+
+func fdName(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -143,6 +143,7 @@ type Supervisor struct {
 	receiving atomic.Int32 // calls that wait for a datagram
 	held      atomic.Int64 // bytes of requests that are not answered
 	nested    nested
+	kept      kept
 	copies    sockets
 	terminals terminals
 	moved     atomic.Pointer[string] // see Moved
@@ -188,6 +189,7 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 		err = s.share.err
 	}
 	s.copies.probe(c.KeepSockets)
+	s.kept.limit()
 	if c.Egress != nil && err == nil {
 		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)
 	}
@@ -278,7 +280,8 @@ func (s *Supervisor) findDenied() error {
 	return nil
 }
 
-// Close ends the service: from then on notified calls fail with ENOSYS.
+// Close ends the service: from then on notified calls fail with ENOSYS. What
+// atomic saves replaced is let go.
 func (s *Supervisor) Close() error {
 	s.closing.Do(func() {
 		close(s.begun)
@@ -299,6 +302,7 @@ func (s *Supervisor) Close() error {
 			return // what it has in its hands ends with this process
 		}
 		s.nested.release()
+		s.kept.release()
 		s.copies.release()
 		s.inet.release()
 		s.tasks.release()

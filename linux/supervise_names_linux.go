@@ -2,6 +2,7 @@ package linux
 
 import (
 	"slices"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -310,6 +311,14 @@ func serveRename(r *request) {
 		r.fail(unix.EBUSY)
 		return
 	}
+	replaces := b.kind != absent && !exchange && !r.deciders.made(b.place)
+	if replaces && b.kind != directory && !r.s.kept.owns(b) && !r.deciders.rule(b.place, profiles.Delete).ok() {
+		if e := b.pin(); e != 0 {
+			r.fail(e)
+			return
+		}
+		r.s.kept.keep(b)
+	}
 	flags := uint(r.flags)
 	if b.kind == absent {
 		flags |= unix.RENAME_NOREPLACE // what was ruled on is an absent name
@@ -318,6 +327,10 @@ func serveRename(r *request) {
 	r.s.recent.clear()
 	if !exchange {
 		r.removes(going{place: a.place}, going{dir: b.dirID()})
+	}
+	if a.fd >= 0 || b.fd >= 0 {
+		r.perform(slowRename)
+		return
 	}
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_RENAMEAT2
@@ -349,9 +362,11 @@ func (r *request) renamed() {
 		// of one file the kernel leaves both.
 		return
 	}
+	saved := false
 	for _, d := range r.deciders {
 		l := d.ledger
 		made := l.made(a.place)
+		saved = saved || !l.made(b.place)
 		l.remove(a.place, fileID{})
 		if b.kind == absent && made {
 			l.add(b.place, fileID{})
@@ -359,6 +374,9 @@ func (r *request) renamed() {
 		if b.kind == directory {
 			l.remove(place{}, b.id()) // replaced while empty
 		}
+	}
+	if saved && b.kind != absent && b.kind != directory {
+		r.s.kept.saved(b.place, a.id())
 	}
 }
 
@@ -474,4 +492,87 @@ func (r *request) tooLong(o *object, size int64) bool {
 		most := d.profile.Limits.FileSize
 		return most > 0 && size > max(o.st.Size, most)
 	})
+}
+
+// kept holds what atomic saves replaced, until the run ends. The descriptors
+// keep the old files alive without any name, and so without litter and on any
+// file system; a launcher that wants them back copies them from here.
+type kept struct {
+	mu    sync.Mutex
+	most  int // descriptors, at most keptMost
+	files []Replaced
+	last  map[entry]fileID // what the run saved at an old name: not worth keeping
+}
+
+// keptMost bounds the descriptors held, and so does the table that they are in;
+// beyond it the oldest are let go.
+const keptMost = 1024
+
+func (k *kept) limit() {
+	k.most = keptMost
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		k.most = int(max(1, min(keptMost, files.Cur/8)))
+	}
+}
+
+// Replaced is a file that was there at the start and that the run replaced by
+// renaming another over it.
+type Replaced struct {
+	Path string
+	// File refers to the old file, O_PATH; /proc/self/fd/N opens it.
+	File int
+}
+
+func (k *kept) keep(o *object) {
+	if o.fd < 0 {
+		return
+	}
+	fd, e := dup(o.fd)
+	if e != 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.files) >= k.most {
+		unix.Close(k.files[0].File)
+		k.files = k.files[1:]
+	}
+	k.files = append(k.files, Replaced{o.place.path, fd})
+}
+
+// owns says whether what stands at an old name is what the run last saved there.
+func (k *kept) owns(o *object) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last[entryOf(o.place)] == o.id()
+}
+
+// saved notes the file that an atomic save has put at an old name.
+func (k *kept) saved(pl place, id fileID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last == nil {
+		k.last = map[entry]fileID{}
+	}
+	if len(k.last) < ledgerMost {
+		k.last[entryOf(pl)] = id
+	}
+}
+
+func (k *kept) release() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files {
+		unix.Close(f.File)
+	}
+	k.files = nil
+}
+
+// Replaced lists what the run's atomic saves replaced so far and had not made
+// themselves, oldest first. The descriptors live until Close.
+func (s *Supervisor) Replaced() []Replaced {
+	s.kept.mu.Lock()
+	defer s.kept.mu.Unlock()
+	return append([]Replaced(nil), s.kept.files...)
 }

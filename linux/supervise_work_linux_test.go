@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"skillrun/linux"
 	"skillrun/profiles"
 	"skillrun/sandbox/sandboxtest"
@@ -159,6 +161,29 @@ func TestSupervisedOwnRepository(t *testing.T) {
 	r := c.run("sh", "-ec", `mkdir repo repo/.git repo/.git/hooks; echo > repo/.git/hooks/pre-commit; mkdir node_modules/.vscode; echo > ordinary`)
 	if r.code != 0 {
 		t.Fatal(r.out, c.explain())
+	}
+}
+
+// TestSupervisedReplaced: what an atomic save replaced can be had back, and what
+// the run itself had saved before does not push it out.
+func TestSupervisedReplaced(t *testing.T) {
+	c := newCell(t)
+	c.write("f", "old\n")
+	var texts []string
+	c.after = func(s *linux.Supervisor) {
+		for _, r := range s.Replaced() {
+			b, err := os.ReadFile(fdName(r.File))
+			if err != nil {
+				t.Error(err)
+			}
+			texts = append(texts, r.Path+": "+string(b))
+		}
+	}
+	if r := c.run("sh", "-ec", `for i in 1 2 3; do echo new > t; mv t f; done; cat f; ! rm f`); r.code != 0 {
+		t.Fatal(r.out, c.explain())
+	}
+	if diff := cmp.Diff([]string{c.ws + "/f: old\n"}, texts); diff != "" {
+		t.Error(diff)
 	}
 }
 

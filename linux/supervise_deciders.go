@@ -88,14 +88,14 @@ func (ds deciders) made(pl place) bool {
 }
 
 // add notes a name that was made; dir is its identity if it is a directory.
-func (ds deciders) add(pl place, dir fileID) {
+func (ds deciders) add(pl place, dir dirID) {
 	for _, d := range ds {
 		d.ledger.add(pl, dir)
 	}
 }
 
 // forget notes that a name is gone.
-func (ds deciders) forget(pl place, dir fileID) {
+func (ds deciders) forget(pl place, dir dirID) {
 	for _, d := range ds {
 		d.ledger.remove(pl, dir)
 	}

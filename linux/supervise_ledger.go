@@ -10,11 +10,19 @@ import (
 // fileID is the identity of a file or directory while it exists.
 type fileID struct{ dev, ino uint64 }
 
+// dirID is the identity of a directory for as long as the run goes on: when it is
+// gone its number is used again, and born tells. It is zero where the file system
+// does not keep the time of birth.
+type dirID struct {
+	fileID
+	born int64
+}
+
 // place is a name in a directory, resolved: the thing that decisions are about.
 // Two places are the same if directory identity and name are, whatever path
 // led there.
 type place struct {
-	dir  fileID
+	dir  dirID
 	path string // dir's path, a slash, name
 	name string // "" if only the path is known
 }
@@ -24,9 +32,11 @@ type place struct {
 // turn something that the run made into something old, which is kept.
 //
 // It goes by (directory, name) and by directories made, never by the inode of
-// a file: numbers are used again as soon as a file is gone. A directory's
-// number cannot be that of one that was there at the start as long as that one
-// exists, and when the run removes a directory its number leaves the ledger.
+// a file: numbers are used again as soon as a file is gone. A directory that
+// somebody outside removes takes its number to another, which has another time of
+// birth. Where there is none the number must do: it cannot be that of a directory
+// that was there at the start as long as that one exists, and when the run
+// removes a directory its number leaves the ledger.
 //
 // Some file systems, of user programs mostly, tell of the same number for every
 // file. There a name counts at its path only, and no directory counts as made.
@@ -36,7 +46,7 @@ type place struct {
 // removal that made it free. So what is about to be removed is counted.
 type ledger struct {
 	mu       sync.Mutex
-	dirs     tally[fileID]
+	dirs     tally[dirID]
 	names    tally[entry]
 	alike    map[uint64]bool  // devices on which directories have one number
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
@@ -47,7 +57,7 @@ type ledger struct {
 // entry is a name where it was made. A directory that was there at the start and
 // has moved since, which takes the right to delete, has its names as old ones.
 type entry struct {
-	dir  fileID
+	dir  dirID
 	name string
 	at   uint64 // what the directory's path comes to
 }
@@ -106,19 +116,19 @@ const ledgerMost = 1 << 20
 
 func newLedger() *ledger {
 	return &ledger{
-		dirs: newTally[fileID](), names: newTally[entry](), alike: map[uint64]bool{}, sockets: map[fileID]int64{},
+		dirs: newTally[dirID](), names: newTally[entry](), alike: map[uint64]bool{}, sockets: map[fileID]int64{},
 		abstract: map[string]struct{}{},
 	}
 }
 
 // madeDir says whether the run made the directory.
-func (l *ledger) madeDir(dir fileID) bool {
+func (l *ledger) madeDir(dir dirID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hasDir(dir)
 }
 
-func (l *ledger) hasDir(dir fileID) bool { return l.dirs.has(dir) && !l.alike[dir.dev] }
+func (l *ledger) hasDir(dir dirID) bool { return l.dirs.has(dir) && !l.alike[dir.dev] }
 
 // made says whether the run made the name.
 func (l *ledger) made(pl place) bool {
@@ -132,39 +142,39 @@ func (l *ledger) made(pl place) bool {
 
 // add records a name that the run made; dir is its identity if it is a
 // directory, else zero.
-func (l *ledger) add(pl place, dir fileID) {
+func (l *ledger) add(pl place, dir dirID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if dir != (fileID{}) && dir == pl.dir {
+	if dir != (dirID{}) && dir.fileID == pl.dir.fileID {
 		l.alike[dir.dev] = true // unlike its holder, on any other
 	}
 	if !l.hasDir(pl.dir) {
 		l.names.add(entryOf(pl))
 	}
-	if dir != (fileID{}) {
+	if dir != (dirID{}) {
 		l.dirs.add(dir)
 	}
 }
 
 // leaves says that a name, and the directory that has it, may be removed soon;
 // stays follows, whatever has come of it.
-func (l *ledger) leaves(pl place, dir fileID) { l.each(pl, dir, l.names.leaves, l.dirs.leaves) }
+func (l *ledger) leaves(pl place, dir dirID) { l.each(pl, dir, l.names.leaves, l.dirs.leaves) }
 
-func (l *ledger) stays(pl place, dir fileID) { l.each(pl, dir, l.names.stays, l.dirs.stays) }
+func (l *ledger) stays(pl place, dir dirID) { l.each(pl, dir, l.names.stays, l.dirs.stays) }
 
-func (l *ledger) each(pl place, dir fileID, name func(entry), number func(fileID)) {
+func (l *ledger) each(pl place, dir dirID, name func(entry), number func(dirID)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if pl.name != "" {
 		name(entryOf(pl))
 	}
-	if dir != (fileID{}) {
+	if dir != (dirID{}) {
 		number(dir)
 	}
 }
 
 // remove forgets a name that is gone, and the directory that had it.
-func (l *ledger) remove(pl place, dir fileID) { l.each(pl, dir, l.names.remove, l.dirs.remove) }
+func (l *ledger) remove(pl place, dir dirID) { l.each(pl, dir, l.names.remove, l.dirs.remove) }
 
 // bound records a unix socket that the run bound.
 func (l *ledger) bound(id fileID, birth int64) {

@@ -5,10 +5,10 @@ import "testing"
 // Where all files have one number, what the run made is known by its path, and
 // nothing is taken for made because of a number.
 func TestLedgerNumbersAlike(t *testing.T) {
-	one := fileID{1, 7}
+	one := dirID{fileID{1, 7}, 0}
 	at := func(dir, name string) place { return place{one, dir + name, name} }
 	l := newLedger()
-	l.add(at("/w/sub/", "x"), fileID{})
+	l.add(at("/w/sub/", "x"), dirID{})
 	if !l.made(at("/w/sub/", "x")) || l.made(at("/w/", "x")) {
 		t.Error("a name is known by more than a directory's number")
 	}
@@ -16,19 +16,34 @@ func TestLedgerNumbersAlike(t *testing.T) {
 	if l.madeDir(one) || l.made(at("/w/.git/hooks/", "post-commit")) || !l.made(at("/w/", "new")) {
 		t.Error("a directory whose holder has its number counts as made")
 	}
-	l.add(at("/w/new/", "y"), fileID{})
+	l.add(at("/w/new/", "y"), dirID{})
 	if !l.made(at("/w/new/", "y")) {
 		t.Error("what is made in it is not known")
 	}
-	l.remove(at("/w/new/", "y"), fileID{})
+	l.remove(at("/w/new/", "y"), dirID{})
 	if l.made(at("/w/new/", "y")) {
 		t.Error("what is gone is still known")
 	}
 
 	// Control: with numbers of their own.
 	l = newLedger()
-	l.add(place{one, "/w/new", "new"}, fileID{1, 8})
-	if !l.madeDir(fileID{1, 8}) || !l.made(place{fileID{1, 8}, "/w/new/y", "y"}) || l.madeDir(one) {
+	l.add(place{one, "/w/new", "new"}, dirID{fileID{1, 8}, 5})
+	if !l.madeDir(dirID{fileID{1, 8}, 5}) || !l.made(place{dirID{fileID{1, 8}, 5}, "/w/new/y", "y"}) || l.madeDir(one) {
 		t.Error("a directory with a number of its own")
+	}
+}
+
+// A directory that is gone may leave its number to another, which was born later.
+func TestLedgerNumberReused(t *testing.T) {
+	holder, first, second := dirID{fileID{1, 7}, 3}, dirID{fileID{1, 8}, 5}, dirID{fileID{1, 8}, 6}
+	l := newLedger()
+	l.add(place{holder, "/w/new", "new"}, first)
+	l.add(place{holder, "/w/x", "x"}, dirID{})
+	if !l.madeDir(first) || l.madeDir(second) || l.made(place{second, "/w/new/y", "y"}) {
+		t.Error("a number stands for two directories")
+	}
+	again := dirID{fileID{1, 7}, 9}
+	if !l.made(place{holder, "/w/x", "x"}) || l.made(place{again, "/w/x", "x"}) {
+		t.Error("a name in a directory that is gone stands for one in the next")
 	}
 }

@@ -467,10 +467,10 @@ type request struct {
 	going [2]going // what it may remove, until that is settled
 }
 
-// going is a name, and the number of the directory that has it.
+// going is a name, and the directory that has it.
 type going struct {
 	place place
-	dir   fileID
+	dir   dirID
 }
 
 // removes says what the call may remove.

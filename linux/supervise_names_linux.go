@@ -73,17 +73,16 @@ func serveMkdir(r *request) {
 		q.nr, q.form = unix.SYS_MKDIRAT, formMkdir
 		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.mode)}
 		q.book = func(r *request, q *quick) {
-			if kindOf(q.st.Mode) == directory {
-				r.deciders.add(r.a.place, fileID{q.st.Dev, q.st.Ino})
+			if kindOf(uint32(q.sx.Mode)) == directory {
+				r.deciders.add(r.a.place, dirIDOf(&q.sx))
 			}
 		}
 	}, func(r *request) unix.Errno {
 		if err := unix.Mkdirat(r.a.parent, r.a.place.name, r.mode); err != nil {
 			return errno(err)
 		}
-		var st unix.Stat_t
-		if unix.Fstatat(r.a.parent, r.a.place.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && kindOf(st.Mode) == directory {
-			r.deciders.add(r.a.place, fileID{st.Dev, st.Ino})
+		if id, e := directoryAt(r.a.parent, r.a.place.name); e == 0 {
+			r.deciders.add(r.a.place, id)
 		}
 		return 0
 	})
@@ -113,7 +112,7 @@ func serveMknod(r *request) {
 // made records the name r.a after the call that makes it.
 func (r *request) made(err error) unix.Errno {
 	if err == nil {
-		r.deciders.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, dirID{})
 	}
 	return errno(err)
 }
@@ -213,11 +212,11 @@ func serveUnlink(r *request) {
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
 			q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.flags)}
-			q.book = func(r *request, _ *quick) { r.deciders.forget(r.a.place, r.a.dirID()) }
+			q.book = func(r *request, _ *quick) { r.deciders.forget(r.a.place, r.going[0].dir) }
 		}, func(r *request) unix.Errno {
 			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
 			if err == nil {
-				r.deciders.forget(r.a.place, r.a.dirID())
+				r.deciders.forget(r.a.place, r.going[0].dir)
 			}
 			return errno(err)
 		})
@@ -367,12 +366,12 @@ func (r *request) renamed() {
 		l := d.ledger
 		made := l.made(a.place)
 		saved = saved || !l.made(b.place)
-		l.remove(a.place, fileID{})
+		l.remove(a.place, dirID{})
 		if b.kind == absent && made {
-			l.add(b.place, fileID{})
+			l.add(b.place, dirID{})
 		}
 		if b.kind == directory {
-			l.remove(place{}, b.id()) // replaced while empty
+			l.remove(place{}, r.going[1].dir) // replaced while empty
 		}
 	}
 	if saved && b.kind != absent && b.kind != directory {
@@ -442,7 +441,7 @@ func serveLink(r *request) {
 		q.nr = unix.SYS_LINKAT
 		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
 		q.odd = [3]syscall.Errno{unix.EXDEV, unix.ENOENT, unix.EPERM}
-		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, fileID{}) }
+		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, dirID{}) }
 	}, func(r *request) unix.Errno {
 		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
 		if r.a.parent >= 0 && (err == unix.EXDEV || err == unix.ENOENT || err == unix.EPERM) {
@@ -451,7 +450,7 @@ func serveLink(r *request) {
 			err = unix.Linkat(r.a.parent, r.a.place.name, r.b.parent, r.b.place.name, 0)
 		}
 		if err == nil {
-			r.deciders.add(r.b.place, fileID{})
+			r.deciders.add(r.b.place, dirID{})
 		}
 		return errno(err)
 	})

@@ -44,11 +44,36 @@ func (o *object) last() string {
 func (o *object) id() fileID { return fileID{o.st.Dev, o.st.Ino} }
 
 // dirID is the object's identity if it is a directory, else zero.
-func (o *object) dirID() fileID {
+func (o *object) dirID() dirID {
+	id := dirID{}
 	if o.kind == directory {
-		return o.id()
+		id, _ = directoryAt(o.parent, o.place.name)
 	}
-	return fileID{}
+	return id
+}
+
+// directoryAt gives the identity of the directory of that name in the one open as
+// fd, or of that itself if name is "".
+func directoryAt(fd int, name string) (dirID, unix.Errno) {
+	var sx unix.Statx_t
+	if err := unix.Statx(fd, name, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, directoryMask, &sx); err != nil {
+		return dirID{}, errno(err)
+	}
+	if kindOf(uint32(sx.Mode)) != directory {
+		return dirID{}, unix.ENOTDIR
+	}
+	return dirIDOf(&sx), 0
+}
+
+// directoryMask is what dirIDOf wants to be told.
+const directoryMask = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_BTIME
+
+func dirIDOf(sx *unix.Statx_t) dirID {
+	id, birth := identity(sx)
+	if sx.Mask&unix.STATX_BTIME == 0 {
+		return dirID{fileID: id}
+	}
+	return dirID{id, birth.Sec*1e9 + int64(birth.Nsec)}
 }
 
 func kindOf(mode uint32) kind {

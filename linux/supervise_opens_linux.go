@@ -258,7 +258,7 @@ func quickNew(r *request, q *quick) {
 		q.odd[0] = unix.EEXIST
 	}
 	q.book = func(r *request, q *quick) {
-		r.deciders.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, dirID{})
 		if q.sx.Mask&unix.STATX_BTIME != 0 {
 			id, birth := identity(&q.sx)
 			r.s.recent.note(id, birth, r.a.place)
@@ -273,7 +273,7 @@ func slowNew(r *request) unix.Errno {
 	}
 	r.fd = fd
 	if err == nil {
-		r.deciders.add(r.a.place, fileID{})
+		r.deciders.add(r.a.place, dirID{})
 		r.s.recent.add(fd, r.a.place)
 	}
 	return errno(err)
@@ -314,7 +314,12 @@ func (r *request) openTemporary(how int) {
 		return
 	}
 	// The file has no name yet; one that it may not get it will not get.
-	rule := r.deciders.rule(place{dir: o.id(), path: o.place.path + "/#", name: "#"}, profiles.Create)
+	id, e := directoryAt(o.fd, "")
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	rule := r.deciders.rule(place{dir: id, path: o.place.path + "/#", name: "#"}, profiles.Create)
 	if !rule.ok() {
 		rule.path = o.place.path
 		r.refuse(rule)

@@ -223,8 +223,10 @@ func (q *quick) shutAll() {
 func (q *quick) after() {
 	switch q.form {
 	case formMkdir:
-		if _, e := sys4(unix.SYS_NEWFSTATAT, q.args[0], q.args[1], uintptr(unsafe.Pointer(&q.st)), unix.AT_SYMLINK_NOFOLLOW); e != 0 {
-			q.st.Mode = 0
+		_, _, e := syscall.RawSyscall6(unix.SYS_STATX, q.args[0], q.args[1], unix.AT_SYMLINK_NOFOLLOW,
+			directoryMask, uintptr(unsafe.Pointer(&q.sx)), 0)
+		if e != 0 {
+			q.sx.Mode = 0
 		}
 	case formNew:
 		_, _, e := syscall.RawSyscall6(unix.SYS_STATX, q.result, uintptr(unsafe.Pointer(&q.empty)), unix.AT_EMPTY_PATH,

@@ -202,10 +202,10 @@ func (r *request) located(o *object, rule func(place) ruling) ruling {
 		return is
 	}
 	defer unix.Close(dir)
-	var st, again unix.Stat_t
-	if unix.Fstat(dir, &st) == nil && unix.Fstatat(dir, p[i+1:], &again, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+	var again unix.Stat_t
+	if id, e := directoryAt(dir, ""); e == 0 && unix.Fstatat(dir, p[i+1:], &again, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		again.Dev == o.st.Dev && again.Ino == o.st.Ino {
-		o.place.dir, o.place.name = fileID{st.Dev, st.Ino}, p[i+1:]
+		o.place.dir, o.place.name = id, p[i+1:]
 		return rule(o.place)
 	}
 	return is
@@ -448,11 +448,9 @@ func (r *request) restart(cur int, target string) (int, unix.Errno) {
 // find fills o with name in the directory cur, which it takes over.
 func (r *request) find(o *object, cur int, name string, slash bool, f follow) unix.Errno {
 	*o = object{parent: cur, fd: -1, slash: slash, opened: true}
-	if err := unix.Fstat(cur, &o.st); err != nil {
-		return errno(err)
-	}
-	if o.st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return unix.ENOTDIR
+	id, e := directoryAt(cur, "")
+	if e != 0 {
+		return e
 	}
 	dir, e := r.s.directoryOf(cur)
 	if e != 0 {
@@ -461,7 +459,7 @@ func (r *request) find(o *object, cur int, name string, slash bool, f follow) un
 	if dir == "/" {
 		dir = ""
 	}
-	o.place = place{dir: fileID{o.st.Dev, o.st.Ino}, path: dir + "/" + name, name: name}
+	o.place = place{dir: id, path: dir + "/" + name, name: name}
 	switch f {
 	case unseen:
 		if len(name) > nameMax {

@@ -549,7 +549,7 @@ func serveBind(r *request) {
 			}
 			unix.Close(fd)
 		}
-		r.deciders.add(r.b.place, fileID{})
+		r.deciders.add(r.b.place, dirID{})
 		r.s.copies.named(r.a.fd, a.raw)
 		r.s.bound(r.a.fd)
 		return 0

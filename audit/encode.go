@@ -246,6 +246,7 @@ func (r *End) encode(e *encoder) {
 	e.int("more_denials", int64(r.MoreDenials))
 	e.connections(r.Connections)
 	e.strs("controls_made", r.Controls)
+	e.int("more_controls_made", int64(r.MoreControls))
 	e.stream("stdin", r.Stdin)
 	e.stream("stdout", r.Stdout)
 	e.stream("stderr", r.Stderr)

@@ -125,7 +125,7 @@ func draw(t *rapid.T) audit.Entry {
 		return s
 	case 1:
 		e := &audit.End{Run: text(), Session: text(), Status: audit.Status(text()), Code: number(), Signal: text(), Reason: text(),
-			Wall: micros(), User: micros(), System: micros(), Memory: int64(number()), MoreDenials: number(),
+			Wall: micros(), User: micros(), System: micros(), Memory: int64(number()), MoreDenials: number(), MoreControls: number(),
 			Stdin: stream(), Stdout: stream(), Stderr: stream(), Tree: digest(), Interpreter: digest(), Script: digest()}
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
 			e.Denials = append(e.Denials, audit.Denial{Access: text(), Target: text(), Rule: text(), Class: text(), Count: number()})

@@ -182,26 +182,27 @@ type Connection struct {
 
 // End is written when nothing of a run is left, or when a run was refused.
 type End struct {
-	Run         string        `json:"run"`
-	Session     string        `json:"session,omitempty"`
-	Status      Status        `json:"status"`
-	Code        int           `json:"code"`             // exit code; 0 with Signal
-	Signal      string        `json:"signal,omitempty"` // "SIGKILL"
-	Reason      string        `json:"reason,omitempty"` // why refused, or which limit
-	Wall        time.Duration `json:"wall_us"`          // microseconds in the file
-	User        time.Duration `json:"user_us,omitempty"`
-	System      time.Duration `json:"system_us,omitempty"`
-	Memory      int64         `json:"memory,omitempty"` // peak, bytes
-	Denials     []Denial      `json:"denials,omitempty"`
-	MoreDenials int           `json:"more_denials,omitempty"` // not listed
-	Connections []Connection  `json:"connections,omitempty"`
-	Controls    []string      `json:"controls_made,omitempty"` // see docs/audit.md
-	Stdin       Stream        `json:"stdin,omitzero"`
-	Stdout      Stream        `json:"stdout,omitzero"`
-	Stderr      Stream        `json:"stderr,omitzero"`
-	Tree        Digest        `json:"tree,omitzero"` // those that Start did not have yet
-	Interpreter Digest        `json:"interpreter_sha256,omitzero"`
-	Script      Digest        `json:"script_sha256,omitzero"`
+	Run          string        `json:"run"`
+	Session      string        `json:"session,omitempty"`
+	Status       Status        `json:"status"`
+	Code         int           `json:"code"`             // exit code; 0 with Signal
+	Signal       string        `json:"signal,omitempty"` // "SIGKILL"
+	Reason       string        `json:"reason,omitempty"` // why refused, or which limit
+	Wall         time.Duration `json:"wall_us"`          // microseconds in the file
+	User         time.Duration `json:"user_us,omitempty"`
+	System       time.Duration `json:"system_us,omitempty"`
+	Memory       int64         `json:"memory,omitempty"` // peak, bytes
+	Denials      []Denial      `json:"denials,omitempty"`
+	MoreDenials  int           `json:"more_denials,omitempty"` // not listed
+	Connections  []Connection  `json:"connections,omitempty"`
+	Controls     []string      `json:"controls_made,omitempty"`      // see docs/audit.md
+	MoreControls int           `json:"more_controls_made,omitempty"` // not listed
+	Stdin        Stream        `json:"stdin,omitzero"`
+	Stdout       Stream        `json:"stdout,omitzero"`
+	Stderr       Stream        `json:"stderr,omitzero"`
+	Tree         Digest        `json:"tree,omitzero"` // those that Start did not have yet
+	Interpreter  Digest        `json:"interpreter_sha256,omitzero"`
+	Script       Digest        `json:"script_sha256,omitzero"`
 }
 
 // Need is one capability that a tool call was found to need, with the verdict.

@@ -264,6 +264,9 @@ func (x *Run) Lines() []string {
 	for _, path := range e.Controls {
 		say("made", Escape(path)+", which other programs obey")
 	}
+	if e.MoreControls > 0 {
+		say("made", strconv.Itoa(e.MoreControls)+" more that other programs obey, or as many moves of what holds them")
+	}
 	for i := range e.Connections {
 		say("connection", e.Connections[i].String())
 	}

@@ -52,6 +52,8 @@ type ledger struct {
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
 	control  []string // control files that exceptions let the run make
+	unlisted int      // beyond those
+	moves    []move   // of directories
 }
 
 // entry is a name where it was made. A directory that was there at the start and
@@ -213,21 +215,66 @@ func (l *ledger) ownAbstract(name string) bool {
 	return ok
 }
 
-// controlsMost bounds the list of control files.
-const controlsMost = 200
+// move is one of a directory with all that is beneath it.
+type move struct{ from, to string }
+
+// controlsMost bounds the list of control files, movesMost what is known of how
+// they come to be elsewhere.
+const (
+	controlsMost = 200
+	movesMost    = 1 << 14
+)
 
 // controlMade notes a control file that an exception lets the run make, if it is
 // not in a directory that is noted.
 func (l *ledger) controlMade(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.control) < controlsMost && !slices.ContainsFunc(l.control, func(c string) bool { return isBeneath(c, path) }) {
+	switch {
+	case slices.ContainsFunc(l.control, func(c string) bool { return isBeneath(c, path) }):
+	case len(l.control) < controlsMost:
 		l.control = append(l.control, path)
+	default:
+		l.unlisted++
 	}
 }
 
-func (l *ledger) controls() []string {
+// moving notes that a directory gets another name, if the kernel agrees.
+func (l *ledger) moving(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Sorted(slices.Values(l.control))
+	if len(l.moves) < movesMost {
+		l.moves = append(l.moves, move{from, to})
+	} else {
+		l.unlisted++
+	}
+}
+
+// controls gives where control files were made and where they may have moved since,
+// and how many more there may be. Of a file that is made while a directory above
+// it moves either name may be noted, so it is followed through all of the moves.
+func (l *ledger) controls() (list []string, more int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	more = l.unlisted
+	for _, c := range l.control {
+		names := []string{c}
+		for _, m := range l.moves {
+			for _, name := range names {
+				if !isBeneath(m.from, name) {
+					continue
+				}
+				switch to := m.to + name[len(m.from):]; {
+				case slices.Contains(names, to):
+				case len(names) < controlsMost:
+					names = append(names, to)
+				default:
+					more++
+				}
+			}
+		}
+		list = append(list, names...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), more
 }

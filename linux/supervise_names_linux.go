@@ -318,6 +318,14 @@ func serveRename(r *request) {
 		}
 		r.s.kept.keep(b)
 	}
+	for _, d := range r.deciders {
+		if a.kind == directory {
+			d.ledger.moving(a.place.path, b.place.path)
+		}
+		if exchange && b.kind == directory {
+			d.ledger.moving(b.place.path, a.place.path)
+		}
+	}
 	flags := uint(r.flags)
 	if b.kind == absent {
 		flags |= unix.RENAME_NOREPLACE // what was ruled on is an absent name

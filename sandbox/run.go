@@ -136,9 +136,10 @@ type Result struct {
 	// can open that there again, and not see it. "" if there is none.
 	Moved string
 	// ControlsMade are control files that the run was allowed to make, since it
-	// made what they control or a package manager does: 200 at most, directories
-	// for what is in them.
+	// made what they control or a package manager does, directories for what is in
+	// them, by each name that they may have had; MoreControls may not be listed.
 	ControlsMade []string
+	MoreControls int
 	Receipt      profiles.Receipt
 	// Compiled is for later runs, if this one had to compile; nil otherwise.
 	Compiled *Compiled

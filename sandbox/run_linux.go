@@ -212,7 +212,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	if supervisor != nil {
 		result.Moved = supervisor.Moved()
-		result.ControlsMade = supervisor.ControlsMade()
+		result.ControlsMade, result.MoreControls = supervisor.ControlsMade()
 	}
 	return result, nil
 }

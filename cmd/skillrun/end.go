@@ -36,7 +36,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if res.Limit != "" {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
-	tellControls(controls)
+	tellControls(controls, res.MoreControls)
 	if len(r.lost) > 0 {
 		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
 	}
@@ -90,8 +90,8 @@ func standing(paths []string) []string {
 }
 
 // tellControls lists what a run has made that programs outside obey. Of a
-// repository of its own that is its .git, whatever is in it.
-func tellControls(paths []string) {
+// repository of its own that is its .git, whatever is in it. More may not be listed.
+func tellControls(paths []string, more int) {
 	var names []string
 	for _, path := range paths {
 		if above, _, in := strings.Cut(path, "/.git/"); in {
@@ -101,14 +101,16 @@ func tellControls(paths []string) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		return
+	shown := names[:min(len(names), shownDenials)]
+	switch n := len(names) - len(shown); {
+	case more > 0:
+		shown = append(shown, "more than can be listed")
+	case n > 0:
+		shown[len(shown)-1] += fmt.Sprintf(" and %d more", n)
 	}
-	more := ""
-	if n := len(names) - shownDenials; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
+	if len(shown) > 0 {
+		say("the run made what other programs obey: %s; look at it before they do", strings.Join(shown, ", "))
 	}
-	say("the run made what other programs obey: %s%s; look at it before they do", strings.Join(names[:min(len(names), shownDenials)], ", "), more)
 }
 
 // goneWith says what went with a directory of the run's own, and which grants keep

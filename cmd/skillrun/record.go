@@ -232,14 +232,14 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		Wall: time.Since(r.begin), User: res.User, System: res.System, Memory: res.MaxResident,
 		Denials: r.denials, MoreDenials: r.dropped,
 		Connections: r.traffic.connections(),
-		Controls:    standing(res.ControlsMade),
+		Controls:    standing(res.ControlsMade), MoreControls: res.MoreControls,
 	}
 	for i, to := range [...]*audit.Stream{&end.Stdin, &end.Stdout, &end.Stderr} {
 		if r.captures[i] != nil {
 			*to = r.captures[i].Stream()
 		}
 	}
-	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped, Network: r.traffic.summary.Rows(), Controls: end.Controls}
+	rep := report{Phase: "ran", Code: code, Denials: r.denials, More: r.dropped, Network: r.traffic.summary.Rows(), Controls: end.Controls, MoreControls: end.MoreControls}
 	if res.Status.Signaled() && !res.TimedOut && res.Limit == "" {
 		end.Code, end.Signal = 0, signalName(res.Status.Signal())
 		rep.Signal = end.Signal

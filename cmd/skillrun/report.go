@@ -22,10 +22,11 @@ type report struct {
 	// Network is what was used of each host and port, and refused.
 	Network []egress.SummaryRow `json:"network,omitempty"`
 	// Controls are control files that the run was allowed to make.
-	Controls []string         `json:"controls_made,omitempty"`
-	Receipt  profiles.Receipt `json:"receipt"`
-	Profile  string           `json:"profile_sha256"`
-	Run      string           `json:"run_id"`
+	Controls     []string         `json:"controls_made,omitempty"`
+	MoreControls int              `json:"more_controls_made,omitempty"`
+	Receipt      profiles.Receipt `json:"receipt"`
+	Profile      string           `json:"profile_sha256"`
+	Run          string           `json:"run_id"`
 }
 
 func (r *recorder) write(rep report) {

@@ -105,6 +105,8 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
+	now := d.now()
+	unwritten := private.Unwritten(fd) // and whoever writes from here on gives it new times
 	before, err := private.Identify(fd, "", false)
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
@@ -135,7 +137,7 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	if before != after {
 		return Digest{}, fmt.Errorf("digest of %q: changed while it was read", path)
 	}
-	if before.Settled(d.now()) && private.Ordinary(fd) {
+	if unwritten && before.Settled(now) && private.Ordinary(fd) {
 		d.Store(fileKey(before), sum)
 	}
 	return sum, nil

@@ -8,6 +8,9 @@ func ordinary(st *unix.Statfs_t) bool {
 	return name == "apfs" || name == "hfs"
 }
 
+// Unwritten is not known here.
+func Unwritten(int) bool { return true }
+
 // Identify looks at name relative to the directory fd, links not followed
 // unless follow is set, or at fd itself if name is "".
 func Identify(fd int, name string, follow bool) (Identity, error) {

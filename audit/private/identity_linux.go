@@ -1,6 +1,10 @@
 package private
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // ordinary knows the file systems of a machine's own disks and memory.
 func ordinary(st *unix.Statfs_t) bool {
@@ -11,6 +15,20 @@ func ordinary(st *unix.Statfs_t) bool {
 		return true
 	}
 	return false
+}
+
+// Unwritten says whether nobody has the file open for writing that fd has open for
+// reading: whoever maps it could write into a page for as long as it stays dirty,
+// on tmpfs for ever, without a new time of change. The kernel grants a lease for
+// reading on no other condition (fcntl(2), F_SETLEASE), to the owner and root;
+// others' files are taken for unwritten if this user may not write them.
+func Unwritten(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+	if err != nil {
+		return err == unix.EACCES && unix.Access("/proc/self/fd/"+strconv.Itoa(fd), unix.W_OK) != nil
+	}
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
+	return err == nil
 }
 
 // Identify looks at name relative to the directory fd, links not followed

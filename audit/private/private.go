@@ -195,7 +195,7 @@ func OrdinaryAt(path string) bool {
 // identity to tell any later change: within one tick of the file system's
 // clock, 2 s on the coarsest, a second change would leave the same times. A
 // change time in the future is never settled. It says nothing of a file that is
-// not on an [Ordinary] file system.
+// not on an [Ordinary] file system, or that was not [Unwritten] since now.
 func (id Identity) Settled(now time.Time) bool {
 	return now.UnixNano()-id.Ctime >= int64(2*time.Second)
 }

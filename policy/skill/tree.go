@@ -91,7 +91,8 @@ func Cached(dir string, cache Cache, now time.Time) (sum [32]byte, ok bool, err 
 // Tree reads the whole tree of the skill in dir, which must be resolved. It
 // fails on what cannot be read, on a device, fifo or socket, on a tree beyond
 // the bounds, on a file that changes meanwhile, and when ctx is done. cache may
-// be nil; the digest goes there if nothing changed in the last 2 s.
+// be nil; the digest goes there if nothing changed in the last 2 s and nobody has a
+// file open for writing.
 func Tree(ctx context.Context, dir string, cache Cache, now time.Time) ([]Entry, error) {
 	w, err := walk(dir)
 	if err != nil {
@@ -144,6 +145,7 @@ func (e *Entry) read(ctx context.Context, dir string, n *node, buf []byte) error
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
+	n.written = !private.Unwritten(fd) // whoever writes from here on gives it new times
 	if id, err := private.Identify(fd, "", false); err != nil || id != n.Identity {
 		return cmp.Or(err, errors.New("changed while it was read"))
 	}
@@ -172,6 +174,7 @@ type node struct {
 	kind Kind
 	private.Identity
 	ordinary bool // lies on a file system that keeps times of change
+	written  bool // somebody has it open for writing
 }
 
 // nodes are sorted by path.
@@ -238,7 +241,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 
 func (w nodes) settled(now time.Time) bool {
 	for i := range w {
-		if !w[i].ordinary || !w[i].Settled(now) {
+		if !w[i].ordinary || w[i].written || !w[i].Settled(now) {
 			return false
 		}
 	}

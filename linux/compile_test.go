@@ -3,6 +3,7 @@ package linux_test
 import (
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -63,6 +64,54 @@ func TestClosedDirectoriesDenied(t *testing.T) {
 			if refused != c.denied || held != c.denied {
 				t.Errorf("%s, namespaces %t: refused by the profile %t, by the plan %t", c.name, namespaces, refused, held)
 			}
+		}
+	}
+}
+
+// foldingFS finds names in any letters, and lists each in its own.
+type foldingFS struct{ fstest.MapFS }
+
+func (f foldingFS) Lstat(name string) (fs.FileInfo, error) {
+	for n := range f.MapFS {
+		if strings.EqualFold(n, name) {
+			name = n
+		}
+	}
+	return f.MapFS.Lstat(name)
+}
+
+// A mount over a secret hides one spelling of it. Where there are others, the
+// secret is left out of what is granted.
+func TestRespeltSecretsCarved(t *testing.T) {
+	files := fstest.MapFS{"w/x": {}, "w/.env": {}, "w/sub/Id_rsa": {}, "masked": {}}
+	both := fstest.MapFS{"w/x": {}, "w/.env": {}, "w/.ENV": {}, "w/sub/Id_rsa": {}, "masked": {}}
+	p := &profiles.Profile{
+		Workspace: "/w",
+		Paths:     []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create}},
+		Denials: []profiles.Denial{
+			{Path: "/w", Match: ".env", Access: profiles.AllAccess, Class: profiles.Sensitive},
+			{Path: "/w", Match: "id_rsa", Access: profiles.AllAccess, Class: profiles.Sensitive},
+		},
+	}
+	for _, c := range []struct {
+		name           string
+		files          fs.FS
+		carved, masked int
+	}{
+		{"control: one spelling", files, 0, 2},
+		{"control: two files", both, 0, 3},
+		{"any spelling", foldingFS{files}, 2, 0},
+	} {
+		f := linux.Features{UID: 1000, Landlock: 7, Seccomp: true, Notify: true, Namespaces: true}
+		plan := linux.Compile(p, f, linux.Facts{FS: c.files, Supervise: true, Namespaces: true, Masked: "/masked"})
+		masked := 0
+		for _, m := range plan.Mounts {
+			if m.Kind == linux.MountMaskFile {
+				masked++
+			}
+		}
+		if len(plan.Carved) != c.carved || masked != c.masked {
+			t.Errorf("%s: carved %q, %d masked", c.name, plan.Carved, masked)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // mount namespace: then the tree around them can be granted whole, new files
 // can appear beside them, and nothing has to be carved. A name is masked only
 // if nothing of it may be used: an exception beneath it, or an access that is
-// not denied, leaves it to be carved.
+// not denied, leaves it to be carved. So does a file system that has it by other
+// spellings, too: the mount would be on one of them.
 func (c *compiler) mask() {
 	if c.plan.Namespaces == 0 || c.facts.Masked == "" {
 		return
@@ -34,6 +35,8 @@ func (c *compiler) mask() {
 		switch {
 		case !ok:
 			rest = append(rest, p) // in a closed directory
+		case c.respelt(p.path):
+			rest = append(rest, p)
 		case info.IsDir():
 			masked = p.path
 			c.plan.Mounts = append(c.plan.Mounts, Mount{Kind: MountMaskDir, Target: p.path})
@@ -44,6 +47,23 @@ func (c *compiler) mask() {
 		}
 	}
 	c.points = rest
+}
+
+// respelt says whether what is at p is found in other letters, too, as on the
+// network's and user programs' file systems that fold case (FUSE, 9p, virtiofs):
+// each spelling is an entry of its own there, and a mount is on one. That of the
+// kernel's own which fold case is one, and is carved just the same.
+func (c *compiler) respelt(p string) bool {
+	dir, name := path.Split(p)
+	other := strings.ToUpper(name)
+	if other == name {
+		other = strings.ToLower(name)
+	}
+	if _, there := c.lstat(dir + other); other == name || !there {
+		return false
+	}
+	entries, err := fs.ReadDir(c.facts.FS, fsName(path.Clean(dir)))
+	return err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == other })
 }
 
 // leaveMasks leaves out what the run around this one has masked for itself:

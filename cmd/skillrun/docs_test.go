@@ -247,9 +247,11 @@ func TestManifestKeysAreDocumented(t *testing.T) {
 	}
 }
 
-// Relative links of every document lead to files.
+// Relative links of every document lead to files, and to headings in them.
 func TestLinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	odd := regexp.MustCompile(`[^\pL\pN_ -]`)
 	links := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -266,8 +268,25 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
 			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+			to := path
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(path), m[1])
+			}
+			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: link to %s leads nowhere", path, m[1])
+				continue
+			}
+			if m[2] == "" {
+				continue
+			}
+			text, err := os.ReadFile(to)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(heading.FindAllStringSubmatch(string(text), -1), func(h []string) bool {
+				return strings.ReplaceAll(odd.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == m[2]
+			}) {
+				t.Errorf("%s: %s has no heading %s", path, to, m[2])
 			}
 		}
 		return nil

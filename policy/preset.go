@@ -6,7 +6,7 @@ import (
 	"skillrun/profiles"
 )
 
-//go:generate go run ./gen
+//go:generate go run -tags generate ./gen
 
 // Preset is a named group of settings: how trusting, how strict, which limits.
 // The shipped ones are data, see presets.toml.

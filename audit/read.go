@@ -138,8 +138,8 @@ func Records(dir string) iter.Seq2[*Record, error] {
 	}
 }
 
-// Tail gives the last n records that the filter keeps, oldest first.
-func Tail(dir string, n int, f Filter) ([]*Record, error) {
+// Tail gives the last n records, oldest first.
+func Tail(dir string, n int) ([]*Record, error) {
 	s, err := takeSnapshot(dir)
 	if err != nil {
 		return nil, err
@@ -158,9 +158,7 @@ func Tail(dir string, n int, f Filter) ([]*Record, error) {
 			at := bytes.LastIndexByte(b, '\n')
 			r := decode(b[at+1:])
 			r.File, r.Line = s.files[i], line
-			if f.Keeps(r) {
-				tail = append(tail, r)
-			}
+			tail = append(tail, r)
 			b = b[:max(at, 0)]
 		}
 	}
@@ -220,32 +218,6 @@ func Follow(ctx context.Context, dir string, after uint64, every time.Duration) 
 			}
 		}
 	}
-}
-
-// Filter chooses records; its zero value keeps all. Conditions are joined by
-// "and".
-type Filter struct {
-	Kinds   []Kind
-	Run     string
-	Session string
-	Skill   string // name
-	Status  Status // of ends; other kinds are left out
-	Since   time.Time
-	Until   time.Time // before this
-}
-
-// Keeps says whether the filter keeps r. Damaged lines are always kept.
-func (f *Filter) Keeps(r *Record) bool {
-	if r.Damage != "" {
-		return true
-	}
-	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, r.Kind)) &&
-		(f.Run == "" || r.RunID() == f.Run) &&
-		(f.Session == "" || r.SessionID() == f.Session) &&
-		(f.Skill == "" || r.skill() == f.Skill) &&
-		(f.Status == "" || r.End != nil && r.End.Status == f.Status) &&
-		(f.Since.IsZero() || !r.Time.Before(f.Since)) &&
-		(f.Until.IsZero() || r.Time.Before(f.Until))
 }
 
 func (r *Record) skill() string {

@@ -22,7 +22,7 @@ func (r *Record) String() string {
 		if s.Skill.Name != "" {
 			b.WriteString(" " + s.Skill.label())
 		}
-		b.WriteString(": " + CommandLine(s.Argv))
+		b.WriteString(": " + commandLine(s.Argv))
 		if s.ArgvCut != nil {
 			fmt.Fprintf(&b, " ... (%d words)", s.ArgvCut.Count)
 		}
@@ -145,9 +145,9 @@ func (c *Connection) String() string {
 	return b.String()
 }
 
-// CommandLine shows argv on one printable line. Words that a shell would take
+// commandLine shows argv on one printable line. Words that a shell would take
 // apart are quoted; it is for reading, not for running.
-func CommandLine(argv []string) string {
+func commandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		words[i] = Escape(a)
@@ -205,7 +205,7 @@ func (x *Run) Lines() []string {
 		s := x.Start.Start
 		say("run", Escape(s.Run))
 		say("started", x.Start.Time.UTC().Format(time.RFC3339))
-		say("command", CommandLine(s.Argv))
+		say("command", commandLine(s.Argv))
 		say("directory", Escape(s.Dir))
 		say("workspace", Escape(s.Workspace))
 		if s.Skill.Name != "" {

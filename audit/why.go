@@ -50,7 +50,7 @@ func (x *Run) Why() []string {
 		return out
 	}
 	s := x.Start.Start
-	add(0, "%s #%d run %s: %s", x.Start.Time.UTC().Format("2006-01-02 15:04:05Z"), x.Start.Seq, Escape(s.Run), CommandLine(s.Argv))
+	add(0, "%s #%d run %s: %s", x.Start.Time.UTC().Format("2006-01-02 15:04:05Z"), x.Start.Seq, Escape(s.Run), commandLine(s.Argv))
 	if len(x.Decisions) == 0 {
 		add(1, "nobody decided about it beforehand: the user typed it, or a program of theirs did")
 	}

@@ -61,7 +61,7 @@ func auditShow(c *cli.Context) error {
 
 // printTail prints the last records and gives the number of the last one.
 func printTail(dir string, n int) (last uint64, err error) {
-	records, err := audit.Tail(dir, n, audit.Filter{})
+	records, err := audit.Tail(dir, n)
 	if err != nil {
 		return 0, err
 	}

@@ -70,7 +70,7 @@ func (s *scan) follow(name string, from place) bool {
 	if !ok {
 		return false
 	}
-	lang := Language(name, text)
+	lang := language(name, text)
 	if lang == "" {
 		return false
 	}
@@ -98,9 +98,9 @@ func (s *scan) source(lang, text string, p place) {
 	}
 }
 
-// Language tells "shell", "python" or "javascript" from the first line of a
+// language tells "shell", "python" or "javascript" from the first line of a
 // file, else from the ending of its name; "" for anything else.
-func Language(name, text string) string {
+func language(name, text string) string {
 	if line, ok := strings.CutPrefix(text, "#!"); ok {
 		line, _, _ = strings.Cut(line, "\n")
 		for _, w := range strings.Fields(line) {

@@ -38,7 +38,7 @@ func Hosts(fsys fs.FS) []string {
 			return nil
 		}
 		addresses(text, found)
-		switch lang := Language(name, text); {
+		switch lang := language(name, text); {
 		case path.Ext(name) == ".md" || path.Ext(name) == ".markdown":
 			for _, b := range Blocks(text) {
 				calls(Source(b.Lang, b.Text, Env{}), found)

@@ -151,9 +151,9 @@ func profilePath(p string) bool {
 	return false
 }
 
-// SecretVariable says whether the name of an environment variable tells that
+// secretVariable says whether the name of an environment variable tells that
 // it holds a secret.
-func SecretVariable(name string) bool {
+func secretVariable(name string) bool {
 	up := strings.ToUpper(name)
 	for _, part := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY"} {
 		if strings.Contains(up, part) {
@@ -310,7 +310,7 @@ func (s *scan) variable(name string, pos policy.Pos) {
 		return
 	}
 	capability := "env_var.read"
-	if SecretVariable(name) {
+	if secretVariable(name) {
 		capability = "secrets.read"
 	}
 	s.need(capability, "$"+name, true, pos, "the variable is read")

@@ -102,7 +102,7 @@ func randomChange(r *rand.Rand, round int) string {
 		func() string { return "rm -rf ./" + dir() + "/" + []string{"b", "c"}[r.IntN(2)] },
 		func() string { f := file(); return "f=" + f + "; mv $f $f.old && mv $f.old $f" },
 		func() string { return "touch -d 2020-01-01 " + file() + " " + dir() },
-		func() string { return fmt.Sprintf("chmod %o %s", []int{0o755, 0o700, 0o500}[r.IntN(3)], dir()) },
+		func() string { return fmt.Sprintf("chmod %o %s", []int{0o755, 0o700, 0o711}[r.IntN(3)], dir()) },
 		func() string { d := dir(); return "cp -a " + d + " new && rm -rf ./" + d + "/* && mv new " + d },
 	}
 	if r.IntN(3) == 0 {

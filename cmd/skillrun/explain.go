@@ -212,6 +212,9 @@ func explainHost(w io.Writer, p, confirmed *profiles.Profile, r profiles.Receipt
 			return usage(fmt.Errorf("--host %s: %s", quote(target), fault))
 		}
 		at = host + ":" + strconv.Itoa(int(ports[0].First))
+		if scheme, _, _ := strings.Cut(target, "://"); strings.EqualFold(scheme, "udp") {
+			proto = profiles.UDP
+		}
 	}
 	if rest, ok := strings.CutSuffix(target, "/udp"); ok {
 		at, proto = rest, profiles.UDP

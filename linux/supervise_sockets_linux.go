@@ -430,7 +430,7 @@ func serveConnect(r *request) {
 	case !r.s.copies.getfd || len(raw) > nameMax:
 		r.perform(connect)
 		return
-	case own && r.s.config.Meets(dst):
+	case own && r.s.config.Meets(dst, profiles.TCP):
 		if !r.valid() {
 			r.fail(unix.EINTR)
 			return
@@ -454,15 +454,21 @@ func serveConnect(r *request) {
 	}, connect)
 }
 
-// ownNetwork gives the address that a connect in the run's own network means.
-// Where it meets the gate it cannot wait, and another thread is not worth its
-// waking.
+// ownNetwork gives the address that a stream's connect in the run's own network
+// means. Where it meets the gate it cannot wait, and another thread is not worth
+// its waking. Datagrams never wait and are never refused: for them it only has
+// the gate opened.
 func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own bool) {
 	if r.s.config.Meets == nil || r.s.config.Missed == nil {
 		return dst, false
 	}
 	dst, e := a.inet(a.family == unix.AF_INET6, false)
-	return specified(dst), e == 0 && dst.IsValid()
+	dst, own = specified(dst), e == 0 && dst.IsValid()
+	if typ, err := unix.GetsockoptInt(r.a.fd, unix.SOL_SOCKET, unix.SO_TYPE); own && err == nil && typ == unix.SOCK_DGRAM {
+		r.s.config.Meets(dst, profiles.UDP)
+		return dst, false
+	}
+	return dst, own
 }
 
 // missed says whether a connect that is under way in the run's own network, in
@@ -637,6 +643,7 @@ func serveSendto(r *request) {
 	if !ok {
 		return
 	}
+	r.ownNetwork(&a)
 	flags := uintptr(uint32(r.args[3])) | unix.MSG_NOSIGNAL
 	r.perform(func(r *request) unix.Errno {
 		data := r.value[:cap(r.value)]

@@ -230,3 +230,36 @@ func TestBypass(t *testing.T) {
 		}
 	}
 }
+
+// TestDatagramPorts: datagrams reach a host that is granted without a port at
+// any, whichever call tells their address, and reach no other.
+func TestDatagramPorts(t *testing.T) {
+	if !inOwnInternet(t) {
+		return
+	}
+	w := newInternet(t, nil)
+	w.sink(t)
+	script := func(mark, host string) string {
+		return fmt.Sprintf(`bash -c 'echo %[1]s-connect- >/dev/udp/%[2]s/7777'
+perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); send(S, "%[1]s-sendto-", 0, sockaddr_in(5353, inet_aton("%[2]s"))) or die $!'`, mark, host)
+	}
+	tokens := func(mark string) []string { return []string{mark + "-connect-", mark + "-sendto-"} }
+	for i, s := range newSites(t, strings.ReplaceAll(strings.Replace(clientManifest, "external_api.call", "network.client", 1), "good.example", "93.184.216.34"), nil) {
+		t.Run(s.name, func(t *testing.T) {
+			mark := fmt.Sprintf("at%d", i)
+			_, errs := s.start(t, false, script("evil"+mark, "151.101.1.69")+"\n"+script(mark, "93.184.216.34"))
+			if lacking := w.await(tokens(mark)); len(lacking) > 0 {
+				t.Errorf("lost: %v: %s", lacking, errs)
+			}
+			s.start(t, true, script("bare"+mark, "151.101.1.69"))
+			if lacking := w.await(tokens("bare" + mark)); len(lacking) > 0 {
+				t.Errorf("lost without a run: %v", lacking)
+			}
+		})
+	}
+	for _, seen := range w.reached() {
+		if strings.Contains(seen, "evil") {
+			t.Errorf("through: %s", seen)
+		}
+	}
+}

@@ -24,8 +24,9 @@ type Namespace struct {
 	Sockets []Socket
 	// Later are granted ports that no socket listens on from the start,
 	// because there are too many. They are refused until [Gate.Open] is called
-	// for one, which a supervisor does at the run's connect; where connect is
-	// not supervised, they are a gap in what is allowed, not in what is refused.
+	// for one, which a supervisor does at the run's connect or addressed send;
+	// where those are not supervised, they are a gap in what is allowed, not in
+	// what is refused.
 	Later []profiles.PortRange
 }
 
@@ -56,7 +57,7 @@ const (
 	loIndex  = 1    // of the loopback interface, in every namespace
 	backlog  = 4096 // the kernel's own limit in a new namespace
 	maxEager = 128  // ports listened on from the start
-	maxSpare = 16   // per family: ports that can be opened later
+	maxSpare = 16   // per protocol and family: ports that can be opened later
 )
 
 // common are the ports that a wide range opens from the start. Each socket
@@ -79,18 +80,22 @@ func AnyIP(n *profiles.Network) Namespace {
 	if n.Mode != profiles.NetHosts {
 		return ns
 	}
-	tcp, later := eager(n.Hosts, profiles.TCP, common[:])
-	for _, p := range tcp {
-		ns.add(UseGate, stream, p)
-	}
-	udp, _ := eager(n.Hosts, profiles.UDP, commonUDP[:])
-	for _, p := range udp {
-		ns.add(UseUDP, dgram, p)
-	}
-	if ns.Later = later; len(later) > 0 {
-		for range maxSpare {
-			ns.add(UseSpare, stream, 0)
+	for _, d := range [...]struct {
+		proto  profiles.Protocol
+		use    Use
+		kind   int
+		common []uint16
+	}{{profiles.TCP, UseGate, stream, common[:]}, {profiles.UDP, UseUDP, dgram, commonUDP[:]}} {
+		ports, later := eager(n.Hosts, d.proto, d.common)
+		for _, p := range ports {
+			ns.add(d.use, d.kind, p)
 		}
+		if len(later) > 0 {
+			for range maxSpare {
+				ns.add(UseSpare, d.kind, 0)
+			}
+		}
+		ns.Later = append(ns.Later, later...)
 	}
 	return ns
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -584,12 +585,12 @@ func TestDatagrams(t *testing.T) {
 // TestLater opens a port of a wide range when it is wanted.
 func TestLater(t *testing.T) {
 	w := newWorld(t)
-	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 6000, Last: 65000}}, Protocols: profiles.TCP}}}
+	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 6000, Last: 65000}}, Protocols: profiles.TCP | profiles.UDP}}}
 	g, v := newGate(t, n)
 	run := newRun(t, g, n)
-	echoes := func(addr string) (ok bool) {
+	echoes := func(network, addr string) (ok bool) {
 		run.in(func() {
-			c, err := net.Dial("tcp", addr)
+			c, err := net.Dial(network, addr)
 			if err != nil {
 				return
 			}
@@ -602,31 +603,38 @@ func TestLater(t *testing.T) {
 		return ok
 	}
 	w.reached()
-	if echoes("192.0.2.7:7000") {
-		t.Error("port 7000 is open before it was opened")
-	}
-	for range 2 {
-		if err := g.Open(7000); err != nil {
-			t.Error(err)
+	for _, c := range []struct {
+		proto profiles.Protocol
+		port  uint16
+	}{{profiles.TCP, 7000}, {profiles.UDP, 9999}} {
+		name := c.proto.String()
+		at := func(addr string) string { return fmt.Sprintf("%s:%d", addr, c.port) }
+		if echoes(name, at("192.0.2.7")) {
+			t.Errorf("%s: open before it was opened", name)
 		}
-	}
-	if !echoes("192.0.2.7:7000") {
-		t.Error("port 7000 is shut after it was opened")
-	}
-	if echoes("192.0.2.8:7000") {
-		t.Error("another address is reached")
-	}
-	if err := g.Open(80); err == nil {
-		t.Error("a port that no rule names was opened")
-	}
-	failed := 0
-	for p := range 100 {
-		if g.Open(uint16(20000+p)) != nil {
-			failed++
+		for range 2 {
+			if !g.Meets(netip.MustParseAddrPort(at("192.0.2.7")), c.proto) {
+				t.Errorf("%s: not opened", name)
+			}
 		}
-	}
-	if failed != 85 {
-		t.Errorf("%d of 100 ports more than there are sockets for; want 85", failed)
+		if !echoes(name, at("192.0.2.7")) {
+			t.Errorf("%s: shut after it was opened", name)
+		}
+		if echoes(name, at("192.0.2.8")) {
+			t.Errorf("%s: another address is reached", name)
+		}
+		if g.Open(80, c.proto) == nil || g.Meets(netip.MustParseAddrPort("192.0.2.8:7001"), c.proto) {
+			t.Errorf("%s: what no rule names was opened", name)
+		}
+		failed := 0
+		for p := range 100 {
+			if g.Open(uint16(20000+p), c.proto) != nil {
+				failed++
+			}
+		}
+		if failed != 85 {
+			t.Errorf("%s: %d of 100 ports more than there are sockets for; want 85", name, failed)
+		}
 	}
 	before := len(settled(t, g, v))
 	var got []egress.Reason

@@ -16,8 +16,26 @@ import (
 // spares are sockets of the run's namespace that wait for a port.
 type spares struct {
 	mu   sync.Mutex
-	fds  map[int][]int // by family
-	open map[uint16]bool
+	fds  map[spareKind][]int
+	open map[openPort]bool
+}
+
+type spareKind struct {
+	proto  profiles.Protocol
+	family int
+}
+
+type openPort struct {
+	proto profiles.Protocol
+	port  uint16
+}
+
+// protocol is TCP or UDP, as the socket's type says.
+func (s *Socket) protocol() profiles.Protocol {
+	if s.Type&0xf == unix.SOCK_DGRAM {
+		return profiles.UDP
+	}
+	return profiles.TCP
 }
 
 // ServeNamespace turns a fresh network namespace into one where every address
@@ -41,7 +59,7 @@ func (g *Gate) ServeNamespace(ns *Namespace, fds []int) error {
 	}()
 	s := &g.spares
 	s.mu.Lock()
-	s.fds, s.open = map[int][]int{}, map[uint16]bool{}
+	s.fds, s.open = map[spareKind][]int{}, map[openPort]bool{}
 	s.mu.Unlock()
 	if !g.hold(s) {
 		return net.ErrClosed
@@ -76,8 +94,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 		return configure(fd)
 	case UseSpare:
 		keep = true
+		kind := spareKind{s.protocol(), s.Family}
 		g.spares.mu.Lock()
-		g.spares.fds[s.Family] = append(g.spares.fds[s.Family], fd)
+		g.spares.fds[kind] = append(g.spares.fds[kind], fd)
 		g.spares.mu.Unlock()
 		return nil
 	}
@@ -88,14 +107,19 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 	switch s.Use {
 	case UseDNS:
 		return servePackets(fd, g.ServeDNS)
-	case UseUDP:
-		return servePackets(fd, g.ServeUDP)
 	case UseDNSTCP:
 		return serveListener(fd, g.ServeDNSTCP)
 	}
 	g.spares.mu.Lock()
-	g.spares.open[s.Port] = true
+	g.spares.open[openPort{s.protocol(), s.Port}] = true
 	g.spares.mu.Unlock()
+	return g.serveGate(fd, s.protocol())
+}
+
+func (g *Gate) serveGate(fd int, proto profiles.Protocol) error {
+	if proto == profiles.UDP {
+		return servePackets(fd, g.ServeUDP)
+	}
 	return serveListener(fd, g.Serve)
 }
 
@@ -112,21 +136,24 @@ func (s *spares) Close() error {
 	return nil
 }
 
-// Meets says whether a connect to dst in the run's namespace meets the gate,
-// which accepts at once. A supervisor asks before it connects: where a rule
-// grants dst at a port that the gate does not have yet, it is opened.
-func (g *Gate) Meets(dst netip.AddrPort) bool {
+// Meets says whether a connect to dst in the run's namespace, or a datagram,
+// meets the gate, which takes it at once. A supervisor asks before it connects
+// or sends: where a rule grants dst at a port that the gate does not have yet,
+// it is opened.
+func (g *Gate) Meets(dst netip.AddrPort, proto profiles.Protocol) bool {
 	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
 	g.spares.mu.Lock()
-	open := g.spares.open[dst.Port()]
+	open := g.spares.open[openPort{proto, dst.Port()}]
 	g.spares.mu.Unlock()
 	if open || !dst.IsValid() || dst.Addr().Zone() != "" {
 		return open
 	}
-	if g.exchange(nil, DoorGate).aim(dst, g.Handed(dst.Addr())) != Granted {
+	x := g.exchange(nil, DoorGate)
+	x.v.Protocol = proto
+	if x.aim(dst, g.Handed(dst.Addr())) != Granted {
 		return false // such as a port where the run itself is about to serve
 	}
-	return g.Open(dst.Port()) == nil
+	return g.Open(dst.Port(), proto) == nil
 }
 
 // Missed reports a connect of the run that nothing in its namespace took,
@@ -139,36 +166,43 @@ func (g *Gate) Missed(dst netip.AddrPort) {
 	x.report()
 }
 
-// Open makes the gate listen on one more port of the run's namespace, if a
-// rule grants it. It is an error if no rule does, or if 16 ports were opened already:
-// the run's connect then fails with ECONNREFUSED.
-func (g *Gate) Open(port uint16) error {
-	if !g.policy.carries(port, profiles.TCP) {
+// Open makes the gate serve one more port of the run's namespace, if a rule
+// grants it. It is an error if no rule does, or if 16 ports of the protocol
+// were opened already: the run's connect then fails with ECONNREFUSED, and its
+// datagrams are lost.
+func (g *Gate) Open(port uint16, proto profiles.Protocol) error {
+	if !g.policy.carries(port, proto) {
 		return fmt.Errorf("open port %d: %s", port, WrongPort)
 	}
 	s := &g.spares
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[port] {
+	key := openPort{proto, port}
+	if s.open[key] {
 		return nil
+	}
+	kind := unix.SOCK_STREAM
+	if proto == profiles.UDP {
+		kind = unix.SOCK_DGRAM
 	}
 	err := fmt.Errorf("open port %d: no socket left", port)
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		fds := s.fds[family]
+		of := spareKind{proto, family}
+		fds := s.fds[of]
 		if len(fds) == 0 {
 			continue
 		}
 		fd := fds[len(fds)-1]
-		s.fds[family] = fds[:len(fds)-1]
-		spare := Socket{Family: family, Type: unix.SOCK_STREAM}
+		s.fds[of] = fds[:len(fds)-1]
+		spare := Socket{Family: family, Type: kind}
 		if e := spare.bind(fd, port); e != nil {
-			s.fds[family] = append(s.fds[family], fd) // the run serves there itself
+			s.fds[of] = append(s.fds[of], fd) // the run serves there itself
 			return fmt.Errorf("open port %d: %w", port, e)
 		}
-		if e := serveListener(fd, g.Serve); e != nil {
+		if e := g.serveGate(fd, proto); e != nil {
 			return e
 		}
-		s.open[port], err = true, nil
+		s.open[key], err = true, nil
 	}
 	return err
 }

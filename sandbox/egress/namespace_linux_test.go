@@ -150,6 +150,8 @@ func TestAnyIPPorts(t *testing.T) {
 		{"the resolver's port", []profiles.HostRule{rule(profiles.TCP|profiles.UDP, one(53))}, nil, nil, 0, 0},
 		{"datagrams", []profiles.HostRule{rule(profiles.UDP, one(443))}, nil, []uint16{443}, 0, 0},
 		{"wide range", []profiles.HostRule{rule(profiles.TCP, profiles.PortRange{First: 400, Last: 1000})}, []uint16{443, 587}, nil, 1, 16},
+		{"wide range of datagrams", []profiles.HostRule{rule(profiles.UDP, profiles.AnyPort)}, nil, []uint16{123, 443}, 1, 16},
+		{"wide range of both", []profiles.HostRule{rule(profiles.TCP|profiles.UDP, profiles.PortRange{First: 400, Last: 1000})}, []uint16{443, 587}, []uint16{443}, 2, 32},
 		{"single port beside any", []profiles.HostRule{rule(profiles.TCP, profiles.AnyPort), rule(profiles.TCP, one(12345))}, nil, nil, 1, 16},
 	} {
 		ns := egress.AnyIP(&profiles.Network{Mode: profiles.NetHosts, Hosts: c.hosts})

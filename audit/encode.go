@@ -190,6 +190,8 @@ func (*Start) kind() Kind { return KindStart }
 
 func (s *Start) encode(e *encoder) {
 	e.text("run", s.Run)
+	e.str("parent", s.Parent)
+	e.int("depth", int64(s.Depth))
 	e.str("session", s.Session)
 	e.skill(s.Skill)
 	e.argv(s.Argv)
@@ -247,6 +249,16 @@ func (r *End) encode(e *encoder) {
 	e.connections(r.Connections)
 	e.strs("controls_made", r.Controls)
 	e.int("more_controls_made", int64(r.MoreControls))
+	if len(r.Runs) > 0 {
+		e.list("runs", len(r.Runs), func(i int) {
+			e.object("", func() {
+				e.text("run", r.Runs[i].Run)
+				e.text("parent", r.Runs[i].Parent)
+				e.num("depth", int64(r.Runs[i].Depth))
+			})
+		})
+	}
+	e.int("more_runs", int64(r.MoreRuns))
 	e.stream("stdin", r.Stdin)
 	e.stream("stdout", r.Stdout)
 	e.stream("stderr", r.Stderr)

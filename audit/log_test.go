@@ -116,7 +116,7 @@ func draw(t *rapid.T) audit.Entry {
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
-		s := &audit.Start{Run: text(), Session: text(), Skill: skill(), Argv: append([]string{text()}, texts()...),
+		s := &audit.Start{Run: text(), Parent: text(), Depth: number(), Session: text(), Skill: skill(), Argv: append([]string{text()}, texts()...),
 			Dir: text(), Workspace: text(), Preset: text(), Interpreter: audit.File{Path: text(), SHA256: digest()}, Script: audit.File{Path: text(), SHA256: digest()},
 			Profile: digest(), Capabilities: capabilities(), Gaps: texts(), Launcher: text(), PID: number(), UID: number()}
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
@@ -125,7 +125,7 @@ func draw(t *rapid.T) audit.Entry {
 		return s
 	case 1:
 		e := &audit.End{Run: text(), Session: text(), Status: audit.Status(text()), Code: number(), Signal: text(), Reason: text(),
-			Wall: micros(), User: micros(), System: micros(), Memory: int64(number()), MoreDenials: number(), MoreControls: number(),
+			Wall: micros(), User: micros(), System: micros(), Memory: int64(number()), MoreDenials: number(), MoreControls: number(), MoreRuns: number(),
 			Stdin: stream(), Stdout: stream(), Stderr: stream(), Tree: digest(), Interpreter: digest(), Script: digest()}
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
 			e.Denials = append(e.Denials, audit.Denial{Access: text(), Target: text(), Rule: text(), Class: text(), Count: number()})
@@ -133,6 +133,9 @@ func draw(t *rapid.T) audit.Entry {
 		for range rapid.IntRange(0, 2).Draw(t, "n") {
 			e.Connections = append(e.Connections, audit.Connection{Host: text(), Addr: text(), Port: number(), Protocol: text(), Door: text(),
 				TLSName: text(), HTTPHost: text(), Verdict: text(), Rule: text(), Count: number(), Sent: int64(number()), Received: int64(number())})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "n") {
+			e.Runs = append(e.Runs, audit.Inner{Run: text(), Parent: text(), Depth: number()})
 		}
 		return e
 	case 2:

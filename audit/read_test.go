@@ -33,10 +33,11 @@ func story(t testing.TB) string {
 		&audit.Decision{Session: "s1", Run: "aaa", Event: "PreToolUse", Tool: "Bash", Skill: "csv", Capability: "shell.execute", Verdict: "ask", Reason: "not declared", Needs: []audit.Need{{Capability: "web.fetch", Target: "a.example", Verdict: "allow"}}},
 		&audit.Grant{Action: "grant", For: "session", Session: "s1", Run: "aaa", Skill: audit.Skill{Name: "csv"}, Capabilities: []audit.Capability{{Name: "shell.execute"}}, By: "terminal"},
 		a,
-		&audit.Start{Run: "bbb", Session: "s1", Skill: audit.Skill{Name: "other"}, Argv: []string{"true"}},
+		&audit.Start{Run: "bbb", Parent: "aaa", Depth: 1, Session: "s1", Skill: audit.Skill{Name: "other"}, Argv: []string{"true"}},
 		&audit.End{Run: "bbb", Session: "s1", Status: audit.Success, Wall: 3 * time.Millisecond},
 		&audit.End{Run: "aaa", Session: "s1", Status: audit.Denied, Code: 1, Wall: 1500 * time.Millisecond, Script: audit.Digest{0xab},
 			Denials: []audit.Denial{{Access: "read", Target: "/home/u/.ssh/id\n", Rule: "built-in:sensitive-paths", Class: "sensitive", Count: 3}}, MoreDenials: 2,
+			Runs: []audit.Inner{{Run: "bbb", Parent: "aaa", Depth: 1}, {Run: "e\ne", Parent: "bbb", Depth: 2}}, MoreRuns: 3,
 			Stdout: audit.Stream{Size: 3, SHA256: audit.Digest{1}, Text: "hi\n"}},
 		&audit.Decision{Session: "s2", Event: "PreToolUse", Tool: "Read", Verdict: "deny"},
 		&audit.Start{Run: "ccc", Argv: []string{"sleep", "9"}},
@@ -85,6 +86,9 @@ gap          net.unix
 decision     2026-11-21 10:00:01Z #1 decision ask: Bash, shell.execute, not declared
 grant        2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by terminal)
 refused      read /home/u/.ssh/id\n (built-in:sensitive-paths) x3
+started run  bbb (inside aaa, depth 1)
+started run  e\ne (inside bbb, depth 2)
+started run  3 more
 stdout       3 bytes, sha256 0100000000000000000000000000000000000000000000000000000000000000
              hi\n
 ended        2026-11-21T10:00:06Z denied, exit 1, 1.5s, 5 refused`
@@ -92,6 +96,12 @@ ended        2026-11-21T10:00:06Z denied, exit 1, 1.5s, 5 refused`
 		t.Error(diff)
 	}
 	if x, err = audit.Explain(dir, "ccc"); err != nil || !strings.Contains(strings.Join(x.Lines(), "\n"), "no record of it") {
+		t.Errorf("%v %v", x, err)
+	}
+	if x, err = audit.Explain(dir, "bbb"); err != nil || !strings.Contains(strings.Join(x.Lines(), "\n"), "\ninside       aaa (depth 1)\n") {
+		t.Errorf("%v %v", x, err)
+	}
+	if x, err := audit.Explain(dir, "e\ne"); err == nil || !strings.Contains(err.Error(), `inside, "aaa"`) {
 		t.Errorf("%v %v", x, err)
 	}
 	for _, none := range []string{"zzz", ""} {

@@ -120,6 +120,8 @@ type Clause struct {
 // Start is written before anything of a run is started.
 type Start struct {
 	Run          string       `json:"run"`
+	Parent       string       `json:"parent,omitempty"` // the run that this run was started in
+	Depth        int          `json:"depth,omitempty"`  // how many runs it is in
 	Session      string       `json:"session,omitempty"`
 	Skill        Skill        `json:"skill,omitzero"`
 	Argv         []string     `json:"argv"`
@@ -180,6 +182,14 @@ type Connection struct {
 	Received int64  `json:"received,omitempty"`
 }
 
+// Inner is a run inside another. Where it kept its own record, if anywhere, was its
+// launcher's to say, as was its name.
+type Inner struct {
+	Run    string `json:"run"`
+	Parent string `json:"parent"` // the run that it was started in
+	Depth  int    `json:"depth"`  // how many runs it is in
+}
+
 // End is written when nothing of a run is left, or when a run was refused.
 type End struct {
 	Run          string        `json:"run"`
@@ -197,6 +207,8 @@ type End struct {
 	Connections  []Connection  `json:"connections,omitempty"`
 	Controls     []string      `json:"controls_made,omitempty"`      // see docs/audit.md
 	MoreControls int           `json:"more_controls_made,omitempty"` // not listed
+	Runs         []Inner       `json:"runs,omitempty"`               // started inside this one
+	MoreRuns     int           `json:"more_runs,omitempty"`          // not listed
 	Stdin        Stream        `json:"stdin,omitzero"`
 	Stdout       Stream        `json:"stdout,omitzero"`
 	Stderr       Stream        `json:"stderr,omitzero"`

@@ -169,9 +169,13 @@ type Run struct {
 // record of it.
 func Explain(dir, run string) (*Run, error) {
 	var x Run
+	outer := "" // the run that only says that it started it
 	for r, err := range Records(dir) {
 		if err != nil {
 			return nil, err
+		}
+		if r.End != nil && r.Damage == "" && slices.ContainsFunc(r.End.Runs, func(in Inner) bool { return in.Run == run }) {
+			outer = r.End.Run
 		}
 		if r.RunID() != run || r.Damage != "" {
 			continue
@@ -188,6 +192,9 @@ func Explain(dir, run string) (*Run, error) {
 		}
 	}
 	if x.Start == nil && x.End == nil && x.Decisions == nil && x.Grants == nil {
+		if outer != "" {
+			return nil, fmt.Errorf("run %q: the audit log has no record of it but that of the run that it was inside, %q", run, outer)
+		}
 		return nil, fmt.Errorf("run %q: the audit log has no record of it", run)
 	}
 	return &x, nil
@@ -213,6 +220,9 @@ func (x *Run) Lines() []string {
 			say("tier", Escape(s.Skill.Tier))
 		}
 		say("session", Escape(s.Session))
+		if s.Parent != "" {
+			say("inside", fmt.Sprintf("%s (depth %d)", Escape(s.Parent), s.Depth))
+		}
 		tree, script, interpreter := s.Skill.Tree, s.Script.SHA256, s.Interpreter.SHA256
 		if x.End != nil { // those that were computed meanwhile
 			tree = later(tree, x.End.End.Tree)
@@ -266,6 +276,12 @@ func (x *Run) Lines() []string {
 	}
 	if e.MoreControls > 0 {
 		say("made", strconv.Itoa(e.MoreControls)+" more that other programs obey, or as many moves of what holds them")
+	}
+	for _, r := range e.Runs {
+		say("started run", fmt.Sprintf("%s (inside %s, depth %d)", Escape(r.Run), Escape(r.Parent), r.Depth))
+	}
+	if e.MoreRuns > 0 {
+		say("started run", strconv.Itoa(e.MoreRuns)+" more")
 	}
 	for i := range e.Connections {
 		say("connection", e.Connections[i].String())

@@ -79,17 +79,22 @@ const (
 	// nestedAsk gives what the supervisor is notified of, plus nestedYes.
 	nestedAsk = "skillrun.ask"
 	// nestedNarrow registers the run that value describes, a narrowing in JSON,
-	// gives its number and writes its mark over the beginning of value.
+	// gives its number and writes over the beginning of value its mark, how many
+	// runs it is in, and the name of the one around it.
 	nestedNarrow = "skillrun.narrow"
 	// nestedOver ends the run whose number is size.
 	nestedOver = "skillrun.over"
 
 	nestedYes  = 1 << 32
 	nestedMost = 1 << 20 // bytes of a description
+	// nestedAnswer is the size of what is written over its beginning.
+	nestedAnswer = 24 + runName
 )
 
 // narrowing describes a run inside. Paths are bytes, which JSON has no text for.
 type narrowing struct {
+	// Run is its name, for the record.
+	Run     string            `json:"run"`
 	Profile *profiles.Profile `json:"profile"`
 	Own     [][]byte          `json:"own"`
 	Denied  [][]byte          `json:"denied"`
@@ -107,10 +112,17 @@ type narrowingRule struct {
 	Access uint64 `json:"access"`
 }
 
+// runName is the length of a run's name: of letters and digits, whoever gives it.
+const runName = 12
+
+func isRunName(s string) bool {
+	return len(s) == runName && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
 // narrow describes the run of a plan; see [RegisterNested].
-func narrow(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) *narrowing {
+func narrow(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) *narrowing {
 	first := &plan.Layers[0]
-	n := &narrowing{Profile: profile, Umask: umask, HandledFS: first.HandledFS, HandledNet: first.HandledNet}
+	n := &narrowing{Run: run, Profile: profile, Umask: umask, HandledFS: first.HandledFS, HandledNet: first.HandledNet}
 	for _, dir := range own {
 		n.Own = append(n.Own, []byte(dir))
 	}
@@ -145,6 +157,9 @@ func readNarrowing(text []byte) (*narrowing, error) {
 	// Its own decoder validates, too; a supervisor relies on it.
 	if err := n.Profile.Validate(); err != nil {
 		return nil, err
+	}
+	if !isRunName(n.Run) {
+		return nil, fmt.Errorf("%q is no name of a run", n.Run)
 	}
 	if n.Umask > 0o777 {
 		return nil, fmt.Errorf("umask %#o", n.Umask)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -21,6 +22,10 @@ const (
 
 // Nested is a run that the supervisor of the run around it answers for.
 type Nested struct {
+	// Around is the name of the run around it, and Depth how many it is in, as
+	// the supervisor says.
+	Around string
+	Depth  int
 	number uint64
 	mark   mark
 }
@@ -34,12 +39,12 @@ func (e *NestedError) Error() string {
 }
 func (e *NestedError) Unwrap() error { return e.Err }
 
-// RegisterNested hands a run to the supervisor around it: its profile, the
-// directories that are its own, what they stand in for, and the launcher's umask.
+// RegisterNested hands a run to the supervisor around it: its name (12 letters and
+// digits), its profile, the directories that are its own, what they stand in for, and the launcher's umask.
 // The plan must be one whose Nested is set. Command.Nested then has the command
 // belong to it.
-func RegisterNested(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
-	text, err := json.Marshal(narrow(plan, profile, own, instead, umask))
+func RegisterNested(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
+	text, err := json.Marshal(narrow(run, plan, profile, own, instead, umask))
 	if err != nil {
 		return nil, &NestedError{err}
 	}
@@ -48,7 +53,10 @@ func RegisterNested(plan *Plan, profile *profiles.Profile, own []string, instead
 		return nil, &NestedError{fmt.Errorf("a profile of %d bytes: %w", len(text), e)}
 	}
 	runtime.KeepAlive(text)
-	return &Nested{number, mark{binary.NativeEndian.Uint64(text), binary.NativeEndian.Uint64(text[8:])}}, nil
+	n := &Nested{number: number, mark: mark{binary.NativeEndian.Uint64(text), binary.NativeEndian.Uint64(text[8:])}}
+	n.Depth = int(binary.NativeEndian.Uint64(text[16:]))
+	n.Around = strings.TrimRight(string(text[24:nestedAnswer]), "\x00")
+	return n, nil
 }
 
 // Over tells the supervisor that the run has ended: whatever bears its mark is

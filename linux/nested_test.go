@@ -53,7 +53,7 @@ func TestNarrowingRefused(t *testing.T) {
 	if err != nil {
 		t.Fatalf("control: %v: %s", err, text)
 	}
-	if d := cmp.Diff(p, n.Profile); d != "" || n.Umask != 0o27 || len(n.Rules) == 0 || string(n.Redirects[0][0]) != "/tmp" {
+	if d := cmp.Diff(p, n.Profile); d != "" || n.Umask != 0o27 || n.Run != "0123456789ab" || len(n.Rules) == 0 || string(n.Redirects[0][0]) != "/tmp" {
 		t.Errorf("%+v: %s", n, d)
 	}
 	change := func(old, new string) string {
@@ -66,8 +66,8 @@ func TestNarrowingRefused(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"nothing":             "",
-		"no profile":          `{"umask": 18}`,
-		"null":                change(`{"profile":{`, `{"profile":null,"x":{`),
+		"no profile":          `{"run":"0123456789ab","umask":18}`,
+		"null":                change(`"profile":{`, `"profile":null,"x":{`),
 		"unknown key":         change(`"umask"`, `"mask"`),
 		"unknown right":       change(`"access":"rwc"`, `"access":"rwz"`),
 		"relative rule":       change(`"path":"/w"`, `"path":"w"`),
@@ -78,6 +78,10 @@ func TestNarrowingRefused(t *testing.T) {
 		"limit":               change(`"process":`, `"limits":{"memory":1},"process":`),
 		"more after it":       string(text) + "{}",
 		"half of it":          string(text[:len(text)/2]),
+		"no name":             change(`"run":"0123456789ab",`, ""),
+		"short name":          change(`"0123456789ab"`, `"0123456789a"`),
+		"name of other bytes": change(`"0123456789ab"`, `"0123456789\n"`),
+		"another's spelling":  change(`"0123456789ab"`, `"0123456789AB"`),
 		"umask":               change(`"umask":23`, `"umask":512`),
 		"relative own":        change(`"own":["L293bi90bXA="]`, `"own":["b3du"]`),
 		"redirect of nothing": change(`"redirects":[["L3RtcA==",`, `"redirects":[["",`),
@@ -96,7 +100,7 @@ func TestNarrowingRefused(t *testing.T) {
 func FuzzNarrowing(f *testing.F) {
 	text, _ := registration(f)
 	f.Add(text)
-	f.Add([]byte(`{"profile":{"paths":[{"path":"/","tree":true,"access":"rwxcd"}],"network":{"mode":"host"}},"own":["Lw=="],"umask":0}`))
+	f.Add([]byte(`{"run":"0123456789ab","profile":{"paths":[{"path":"/","tree":true,"access":"rwxcd"}],"network":{"mode":"host"}},"own":["Lw=="],"umask":0}`))
 	outer := &profiles.Profile{
 		Paths: []profiles.PathRule{
 			{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create},

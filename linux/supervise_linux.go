@@ -21,6 +21,8 @@ import (
 // the command with two Landlock layers, the second of which lacks every right
 // that is mediated, and with a filter that notifies the calls of [calls].
 type Supervision struct {
+	// Run is the run's name, for the records of runs inside it.
+	Run string
 	// Filter is what the run's filter notifies.
 	Filter  FilterFeatures
 	Profile *profiles.Profile
@@ -73,6 +75,22 @@ type Supervision struct {
 	// Verdict is called for each refusal, from the Supervisor's threads, one
 	// call at a time. It must not block. It may be nil.
 	Verdict func(Refusal)
+	// Nested is called for each run that is started inside this one, before its
+	// command is, from one of the Supervisor's threads. It must not block. It may
+	// be nil.
+	Nested func(Inner)
+}
+
+// Inner is a run inside the Supervisor's.
+type Inner struct {
+	// Run is the name that its launcher gave it, which is a program of the run
+	// and may give any: 12 letters and digits.
+	Run string
+	// Around is the name of the run that it was started in: the Supervisor's own,
+	// or that of another Inner.
+	Around string
+	// Depth is how many runs it is in, from 1.
+	Depth int
 }
 
 // Begun is what a run that has begun hands over.

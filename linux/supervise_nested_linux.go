@@ -24,6 +24,7 @@ import (
 // inner is a run inside this one.
 type inner struct {
 	number   uint64
+	name     string // as its launcher says
 	outer    *inner // the run that it is in, nil for the supervisor's own
 	interval interval
 	mark     mark
@@ -236,7 +237,7 @@ func (n *nested) end(in *inner) {
 	n.live = slices.DeleteFunc(n.live, func(other *inner) bool { return other == in })
 	n.perform()
 	in.release()
-	*in = inner{number: in.number, outer: in.outer, interval: in.interval, mark: in.mark, over: true}
+	*in = inner{number: in.number, name: in.name, outer: in.outer, interval: in.interval, mark: in.mark, over: true}
 }
 
 // release lets go what a run holds. Its threads end when they have made the calls
@@ -266,7 +267,7 @@ func (r *request) narrow() unix.Errno {
 	if e != 0 {
 		return e
 	}
-	if size := r.args[3]; size < 16 || size > nestedMost {
+	if size := r.args[3]; size < nestedAnswer || size > nestedMost {
 		return unix.E2BIG
 	}
 	text := make([]byte, r.args[3])
@@ -277,7 +278,7 @@ func (r *request) narrow() unix.Errno {
 	if err != nil {
 		return unix.EINVAL
 	}
-	in := &inner{outer: r.inner, interval: part, mark: part.mark(), launcher: -1}
+	in := &inner{name: about.Run, outer: r.inner, interval: part, mark: part.mark(), launcher: -1}
 	if e := r.describe(in, about); e != 0 {
 		in.release()
 		return e
@@ -294,12 +295,23 @@ func (r *request) narrow() unix.Errno {
 		in.release()
 		return unix.EAGAIN
 	}
-	answer := binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, in.mark.rss), in.mark.locks)
+	around := r.s.config.Run
+	if r.inner != nil {
+		around = r.inner.name
+	}
+	answer := make([]byte, nestedAnswer)
+	binary.NativeEndian.PutUint64(answer, in.mark.rss)
+	binary.NativeEndian.PutUint64(answer[8:], in.mark.locks)
+	binary.NativeEndian.PutUint64(answer[16:], uint64(in.depth()))
+	copy(answer[24:], around)
 	if e := r.write(r.args[2], answer); e != 0 {
 		in.release()
 		return e
 	}
 	r.s.nested.add(in)
+	if r.s.config.Nested != nil {
+		r.s.config.Nested(Inner{in.name, around, in.depth()})
+	}
 	r.succeed(int64(in.number))
 	return 0
 }

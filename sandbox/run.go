@@ -33,6 +33,8 @@ const (
 
 // Spec is one run.
 type Spec struct {
+	// Run is the run's name, 12 letters and digits.
+	Run     string
 	Profile *profiles.Profile
 	// Compiled is what an earlier run compiled of the same profile, with all
 	// that was seen of Files unchanged; nil or zero if there is none. It is not
@@ -86,6 +88,9 @@ type Spec struct {
 	// Connected is called for each connection of the run that is over, refused
 	// ones too, from any goroutine; refused ones also go to Refused.
 	Connected func(egress.Verdict)
+	// Nested is called for each run that is started inside this one, from any
+	// goroutine. It must not block.
+	Nested func(Inner)
 	// Signals are forwarded to the command; see [CatchSignals].
 	Signals <-chan os.Signal
 }
@@ -95,6 +100,17 @@ type Started struct {
 	Receipt profiles.Receipt
 	Home    string
 	Temp    string
+	// Around is the name of the run that this one is inside, and Depth how many it
+	// is in, as their supervisor says; zero outside any.
+	Around string
+	Depth  int
+}
+
+// Inner is a run inside another: the name that its launcher gives it, the run that
+// it was started in, and how many it is in. Only the name is the launcher's word.
+type Inner struct {
+	Run, Around string
+	Depth       int
 }
 
 // Refusal is something that the run tried and did not get.

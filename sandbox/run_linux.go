@@ -154,7 +154,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}
 	if plan.Nested {
-		cmd.Nested, err = linux.RegisterNested(plan, plan.WithLinked(own.guarded(spec.Profile)), facts.Own, facts.Private, ownUmask)
+		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile)), facts.Own, facts.Private, ownUmask)
 		if err != nil {
 			return Result{}, err
 		}
@@ -168,7 +168,11 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}()
 	if spec.Starting != nil {
-		spec.Starting(Started{plan.Receipt, own.home(), own.temp()})
+		s := Started{Receipt: plan.Receipt, Home: own.home(), Temp: own.temp()}
+		if cmd.Nested != nil {
+			s.Around, s.Depth = cmd.Nested.Around, cmd.Nested.Depth
+		}
+		spec.Starting(s)
 	}
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
@@ -332,6 +336,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		return nil, nil
 	}
 	config := linux.Supervision{
+		Run:          spec.Run,
 		Profile:      plan.WithLinked(own.guarded(spec.Profile)),
 		Filter:       plan.Filter,
 		Own:          facts.Own,
@@ -371,6 +376,9 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 			}
 			spec.Refused(refusal)
 		}
+	}
+	if spec.Nested != nil {
+		config.Nested = func(in linux.Inner) { spec.Nested(Inner(in)) }
 	}
 	return linux.NewSupervisor(config)
 }

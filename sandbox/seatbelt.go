@@ -78,7 +78,7 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		return Result{}, err
 	}
 	if spec.Starting != nil {
-		spec.Starting(Started{receipt, own.home(), own.temp()})
+		spec.Starting(Started{Receipt: receipt, Home: own.home(), Temp: own.temp()})
 	}
 	if spec.Started != nil {
 		if err := spec.Started(); err != nil {

@@ -20,6 +20,7 @@ import (
 const (
 	shownDenials = 5
 	keptDenials  = 256
+	keptInner    = 256 // runs inside, recorded
 )
 
 func denialOf(d sandbox.Refusal) audit.Denial {

@@ -33,6 +33,8 @@ type recorder struct {
 	begin   time.Time
 	receipt profiles.Receipt
 	start   chan []audit.Entry // on its way
+	around  string             // the run that this one is inside, "" for none
+	depth   int
 	cache   *audit.Digests
 
 	interpreter, script string
@@ -51,6 +53,8 @@ type recorder struct {
 	shown   int
 	spared  int
 	lifting []lifting
+	inner   []audit.Inner // runs inside this one
+	inners  int           // of which not all are listed
 
 	captures [3]*audit.Capture // nil without --capture
 	traffic  traffic
@@ -105,7 +109,7 @@ func (r *recorder) close() {
 // starting begins to write down what the start record says, beside the setting
 // up of the run.
 func (r *recorder) starting(s sandbox.Started) {
-	r.receipt, r.temp = s.Receipt, s.Temp
+	r.receipt, r.temp, r.around, r.depth = s.Receipt, s.Temp, s.Around, s.Depth
 	start := make(chan []audit.Entry, 1)
 	r.start = start // a second try of the run has its own
 	go func() { start <- r.startEntries(s.Receipt) }()
@@ -121,6 +125,8 @@ func (r *recorder) startEntries(receipt profiles.Receipt) []audit.Entry {
 	<-r.known
 	start := &audit.Start{
 		Run:       r.id,
+		Parent:    r.around,
+		Depth:     r.depth,
 		Session:   r.session,
 		Argv:      r.job.argv,
 		Dir:       r.job.cwd,
@@ -215,6 +221,15 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	}
 }
 
+// nested notes a run inside this one.
+func (r *recorder) nested(in sandbox.Inner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inners++; len(r.inner) < keptInner {
+		r.inner = append(r.inner, audit.Inner{Run: in.Run, Parent: in.Around, Depth: in.Depth})
+	}
+}
+
 // refusedToRun records that nothing was started, and why; code is what the
 // program exits with.
 func (r *recorder) refusedToRun(err error, code int) {
@@ -233,6 +248,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		Denials: r.denials, MoreDenials: r.dropped,
 		Connections: r.traffic.connections(),
 		Controls:    standing(res.ControlsMade), MoreControls: res.MoreControls,
+		Runs: r.inner, MoreRuns: r.inners - len(r.inner),
 	}
 	for i, to := range [...]*audit.Stream{&end.Stdin, &end.Stdout, &end.Stderr} {
 		if r.captures[i] != nil {

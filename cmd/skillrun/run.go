@@ -146,6 +146,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	}
 	defer rec.close()
 	result, err := sandbox.Run(&sandbox.Spec{
+		Run:      rec.id,
 		Profile:  &plan.Profile,
 		Compiled: &plan.Compiled,
 		Room:     room,
@@ -170,6 +171,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Refused:   rec.refused,
 		Ended:     rec.left,
 		Connected: rec.traffic.add,
+		Nested:    rec.nested,
 		Signals:   signals,
 	})
 	if err != nil {

@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"skillrun/audit"
 )
 
 // A run that starts another belongs to the skills of both, and has what both
@@ -100,4 +105,65 @@ mounts after`)
 			t.Errorf("%v, no %q in %s", err, want, out)
 		}
 	}
+}
+
+// A run inside another knows of it, and the outer one's record tells of all the
+// runs inside when theirs are gone.
+func TestRunInRunRecord(t *testing.T) {
+	eachOuter(t, func(o *outerRun, inside bool) {
+		if !inside {
+			return
+		}
+		t := o.t
+		o.write("log.sh", `echo "log of $1"; cat ~/.local/state/skillrun/audit-*.jsonl`)
+		logs := map[string]string{}
+		out := o.bash(`./skillrun -- bash -c './skillrun -- bash -c true; bash log.sh middle'; ./skillrun -- true; bash log.sh outer`)
+		for part := range strings.SplitSeq("\n"+out, "\nlog of ") {
+			name, records, _ := strings.Cut(part, "\n")
+			logs[name] = records
+		}
+		file, err := filepath.Glob(filepath.Join(filepath.Dir(o.dir), "state/skillrun/audit-*.jsonl"))
+		if err != nil || len(file) != 1 {
+			t.Fatal(file, err)
+		}
+		whole, err := os.ReadFile(file[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs["outermost"] = string(whole)
+		starts := map[string][]audit.Start{}
+		var end audit.End
+		for name, text := range logs {
+			for line := range strings.SplitSeq(text, "\n") {
+				var s audit.Start
+				switch {
+				case strings.Contains(line, `"kind":"run.start"`):
+					if err := json.Unmarshal([]byte(line), &s); err != nil {
+						t.Fatal(err)
+					}
+					starts[name] = append(starts[name], s)
+				case strings.Contains(line, `"kind":"run.end"`) && name == "outermost":
+					if err := json.Unmarshal([]byte(line), &end); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if len(starts["outermost"]) != 1 || len(starts["outer"]) != 2 || len(starts["middle"]) != 1 {
+			t.Fatalf("%d, %d and %d starts in %s", len(starts["outermost"]), len(starts["outer"]), len(starts["middle"]), out)
+		}
+		a, b, c, d := starts["outermost"][0], starts["outer"][0], starts["middle"][0], starts["outer"][1]
+		for _, want := range []struct {
+			audit.Start
+			parent string
+			depth  int
+		}{{a, "", 0}, {b, a.Run, 1}, {c, b.Run, 2}, {d, a.Run, 1}} {
+			if want.Parent != want.parent || want.Depth != want.depth {
+				t.Errorf("%q is inside %q, depth %d, want %q, %d", want.Argv, want.Parent, want.Depth, want.parent, want.depth)
+			}
+		}
+		if diff := cmp.Diff([]audit.Inner{{Run: b.Run, Parent: a.Run, Depth: 1}, {Run: c.Run, Parent: b.Run, Depth: 2}, {Run: d.Run, Parent: a.Run, Depth: 1}}, end.Runs); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -278,6 +278,9 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		if len(args) > 1 && args[0].text != "-" && args[0].text != "" || len(args) > 0 && !args[0].exact {
 			// It runs at an unknown time; functions may be defined later.
 			sh.code("shell", args[0], pos, nil)
+			if args[0].exact && sh.late != nil {
+				*sh.late = append(*sh.late, trapped{args[0], pos})
+			}
 		}
 	case "read", "mapfile", "readarray", "getopts":
 		sh.reads(name, args, pos)

@@ -24,6 +24,15 @@ var (
 	}
 	// The value is where programs or libraries are looked for.
 	variablesSearch = [...]string{"DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"}
+	// The value is a host that connections go through.
+	variablesProxy = [...]string{"ALL_PROXY", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "npm_config_https_proxy", "npm_config_proxy"}
+	// The value is where packages are looked for.
+	variablesIndex = [...]string{
+		"GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS",
+		"UV_INDEX", "UV_INDEX_URL", "YARN_NPM_REGISTRY_SERVER", "YARN_REGISTRY", "npm_config_registry",
+	}
+	// The value is where packages are sent.
+	variablesPublish = [...]string{"RUBYGEMS_HOST", "TWINE_REPOSITORY_URL", "UV_PUBLISH_URL"}
 	// Programs that show or edit and are no news.
 	plainViewers = [...]string{"", ":", "cat", "emacs", "less", "more", "nano", "true", "vi", "vim"}
 )
@@ -55,6 +64,12 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 				return
 			}
 		}
+	case named(variablesProxy[:]):
+		sh.leads(name, "net", f, pos)
+	case named(variablesIndex[:]):
+		sh.leads(name, "index", f, pos)
+	case named(variablesPublish[:]):
+		sh.leads(name, "publish", f, pos)
 	case name == "NODE_OPTIONS" || name == "GOFLAGS":
 		for _, word := range [...]string{"require", "import", "loader", "-r", "exec", "vettool", "overlay", "eval", "$"} {
 			if !f.exact || strings.Contains(f.text, word) {
@@ -66,6 +81,17 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		if f.text != "" || !f.exact {
 			sh.opaque(pos, name+" decides what runs")
 		}
+	}
+}
+
+// leads reads a variable whose value is a host. One that is passed on from
+// elsewhere, as many scripts do, names none.
+func (sh *shell) leads(name, role string, f field, pos policy.Pos) {
+	switch {
+	case !f.exact:
+		sh.unknownAt(pos, "programs connect to what "+name+" names")
+	case f.text != "":
+		sh.role(role, f, pos, name+" names it")
 	}
 }
 

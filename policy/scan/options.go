@@ -1,6 +1,9 @@
 package scan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // options are the parsed words of a command.
 type options struct {
@@ -23,6 +26,11 @@ func (o *options) has(names ...string) bool {
 		}
 	}
 	return false
+}
+
+// takes says whether an option with the role was given.
+func (o *options) takes(role string) bool {
+	return slices.ContainsFunc(o.values, func(v optionValue) bool { return v.role == role })
 }
 
 func (o *options) value(names ...string) (field, bool) {

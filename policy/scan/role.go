@@ -42,6 +42,12 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			f.text = "."
 		}
 		does(executes)
+	case "rules": // of make
+		if f.stream || f.text == "-" || f.text == "/dev/stdin" {
+			sh.opaque(pos, "rules of make that are piped")
+			return
+		}
+		does(reads | executes)
 	case "rb": // a file, or an address
 		switch {
 		case f.text == "-":
@@ -87,6 +93,37 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.host("web.fetch", f, pos, reason)
 	case "net":
 		sh.host("network.client", f, pos, reason)
+	case "publish": // where packages are sent
+		sh.host("web.post", f, pos, reason)
+	case "index": // where packages are looked for: addresses, "NAME=ADDRESS", or a directory
+		for _, word := range strings.FieldsFunc(f.text, func(c rune) bool { return strings.ContainsRune(" \t\n,|", c) }) {
+			g := f
+			if g.text = word; strings.Contains(word, "://") && !strings.HasPrefix(word, "file://") {
+				if i := strings.IndexByte(word, '='); i > 0 && i < strings.Index(word, "://") {
+					g.text = word[i+1:]
+				}
+				g.exact = f.exact || !f.computed && !strings.Contains(g.text, "$")
+				sh.host("web.fetch", g, pos, reason)
+			} else if strings.HasPrefix(word, "file://") || strings.ContainsAny(word[:1], "./~") {
+				g.text = strings.TrimPrefix(word, "file://")
+				sh.path(reads, g, sh.dir, pos, reason)
+			} else if !f.exact {
+				sh.host("web.fetch", g, pos, reason)
+			}
+		}
+		if f.text == "" && !f.exact {
+			sh.host("web.fetch", f, pos, reason)
+		}
+	case "connect": // "HOST:PORT:HOST:PORT", of which it connects to the second
+		if parts := colons(f.text); len(parts) > 2 {
+			sh.elsewhere(f, parts[2], pos, reason)
+		}
+	case "resolve": // "HOST:PORT:ADDRESS,ADDRESS"
+		if parts := colons(f.text); len(parts) > 2 {
+			for _, a := range strings.Split(strings.Join(parts[2:], ":"), ",") {
+				sh.elsewhere(f, a, pos, reason)
+			}
+		}
 	case "browse":
 		sh.host("web.interact", f, pos, reason)
 	case "interact": // a page to show: an address, or a file
@@ -147,6 +184,37 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	default: // a capability
 		sh.need(role, f.text, f.exact, pos, reason)
 	}
+}
+
+// colons splits a text at the colons that are not in brackets.
+func colons(s string) []string {
+	in := false
+	var parts []string
+	begin := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '[', ']':
+			in = s[i] == '['
+		case ':':
+			if !in {
+				parts, begin = append(parts, s[begin:i]), i+1
+			}
+		}
+	}
+	return append(parts, s[begin:])
+}
+
+// elsewhere reads a host that is connected to in place of that of an address.
+func (sh *shell) elsewhere(f field, host string, pos policy.Pos, reason string) {
+	if host = strings.Trim(host, "[] "); host == "" {
+		return
+	}
+	f.exact = f.exact || !f.computed && !strings.Contains(host, "$")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	f.text = host
+	sh.host("network.client", f, pos, reason)
 }
 
 // remoteShell reads what rsync -e is told to connect with: ssh and its options,

@@ -147,6 +147,9 @@ func (c *command) apply() {
 	}
 	for _, n := range c.row.Needs {
 		capability, target, _ := strings.Cut(n, " ")
+		if capability == "web.post" && c.o.takes("publish") {
+			continue // to the host that it names
+		}
 		c.fixed(capability, target, c.in.pos, c.row.Reason)
 	}
 	if c.row.Args != "" {

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,16 @@ type shell struct {
 	args  []field // positional parameters; nil if unknown
 	self  field   // $0
 	stdin input
-	calls int // depth of function calls
+	calls int        // depth of function calls
+	again bool       // in a second round of a loop
+	late  *[]trapped // of the whole text; nil before it
+}
+
+// trapped is the text of a trap. It runs with the functions and variables of
+// some later time.
+type trapped struct {
+	text field
+	pos  policy.Pos
 }
 
 // input is what a command reads as its standard input.
@@ -122,7 +132,17 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 		}
 	}
 	sh.letters(file, quotesQuote)
+	if sh.late != nil {
+		sh.stmts(file.Stmts)
+		return
+	}
+	sh.late = &[]trapped{}
 	sh.stmts(file.Stmts)
+	traps := *sh.late
+	for _, t := range traps {
+		sh.code("shell", t.text, t.pos, nil)
+	}
+	sh.late = nil
 }
 
 // recovered gives what parses of a faulty text, nil if the parser, which panics at
@@ -283,8 +303,7 @@ func (sh *shell) command(cmd syntax.Command) {
 	case *syntax.IfClause:
 		sh.ifClause(c)
 	case *syntax.WhileClause:
-		sh.stmts(c.Cond)
-		sh.branch(c.Do)
+		sh.rounds("", c.Cond, c.Do)
 	case *syntax.ForClause:
 		sh.forClause(c)
 	case *syntax.CaseClause:
@@ -351,8 +370,10 @@ func (sh *shell) either(a, b *shell) {
 }
 
 func (sh *shell) forClause(c *syntax.ForClause) {
+	each := ""
 	switch loop := c.Loop.(type) {
 	case *syntax.WordIter:
+		each = loop.Name.Value
 		var values []alt
 		if loop.InPos.IsValid() {
 			for _, a := range sh.words(loop.Items) {
@@ -374,7 +395,27 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		sh.arithm(loop.Cond)
 		sh.arithm(loop.Post)
 	}
-	sh.branch(c.Do)
+	sh.rounds(each, nil, c.Do)
+}
+
+// rounds reads a loop's body, and once more where it changes variables that it
+// may have read before. What is known after the loop is what one round says.
+// Loops in functions of functions are read once: there are too many ways there.
+func (sh *shell) rounds(each string, cond, body []*syntax.Stmt) {
+	sh.stmts(cond)
+	second := sh.fork()
+	sh.branch(body)
+	if sh.again || sh.calls > 1 || sh.steps > maxSteps/8 || maps.EqualFunc(sh.vars, second.vars, func(a, b []alt) bool { return slices.EqualFunc(a, b, sameAlt) }) {
+		return
+	}
+	for k, v := range sh.vars {
+		if k != each { // which each round sets anew
+			second.vars[k] = v
+		}
+	}
+	second.again = true
+	second.stmts(cond)
+	second.stmts(body)
 }
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {

@@ -84,6 +84,8 @@ func special(name string) func(*command) {
 		return (*command).keys
 	case "kill":
 		return (*command).kill
+	case "make":
+		return (*command).makeVariables
 	case "npmset":
 		return (*command).npmSet
 	case "open":

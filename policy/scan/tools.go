@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"path"
 	"strings"
 
 	"skillrun/policy"
@@ -248,6 +249,25 @@ func (sh *shell) sqlite(f field, pos policy.Pos) {
 		switch word {
 		case ".shell", ".system", ".load", ".read", ".import", ".once", ".output", ".excel", ".edit", ".backup", ".save", ".clone", ".restore", ".log", ".open", ".archive", ".cd":
 			sh.opaque(pos, "sqlite's own command "+word)
+		}
+	}
+}
+
+// makeVariables reads the variables that make is given, which programs get, too.
+func (c *command) makeVariables() {
+	for _, f := range c.o.operands {
+		name, value, ok := strings.Cut(f.text, "=")
+		if !ok {
+			continue
+		}
+		name, f.text = strings.TrimRight(name, ":+?!"), value
+		if name != "SHELL" {
+			c.environ(name, f, c.in.pos)
+			continue
+		}
+		word, _, _ := strings.Cut(value, " ")
+		if dir, base := path.Split(word); !f.exact || dir != "" && !systemDir(path.Clean(dir)) || !strings.HasSuffix(base, "sh") {
+			c.code("shell", f, c.in.pos, nil)
 		}
 	}
 }

@@ -1,0 +1,131 @@
+package scan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"skillrun/policy/scan"
+)
+
+// TestSpellings holds what texts need that are seldom written: ways round the
+// usual name of a thing, and options that lead elsewhere, each beside texts that
+// look alike and need less. The labels are by testdata/eval/README.md, "; "
+// between them; processes of programs are left out.
+func TestSpellings(t *testing.T) {
+	var found, missed, wrong int
+	for _, row := range spellings {
+		var want, got []string
+		if row.needs != "" {
+			want = strings.Split(row.needs, "; ")
+		}
+		r := scan.Source(row.lang, row.text, scan.Env{})
+		for _, n := range r.Needs {
+			if n.Capability == "shell.execute" || n.Capability == "process.create" {
+				continue
+			}
+			target := n.Target
+			if !n.Exact {
+				target = "?"
+			}
+			got = append(got, strings.TrimSpace(n.Capability+" "+target))
+		}
+		if len(r.Opaque) > 0 {
+			got = append(got, "opaque")
+		}
+		slices.Sort(got)
+		got = slices.Compact(got)
+		slices.Sort(want)
+		for _, w := range want {
+			if slices.Contains(got, w) {
+				found++
+			} else {
+				missed++
+			}
+		}
+		for _, g := range got {
+			if !slices.Contains(want, g) {
+				wrong++
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %s\n\tneeds %q\n\twant  %q", row.lang, row.text, got, want)
+		}
+	}
+	t.Logf("%d texts: recall %.4f, precision %.4f", len(spellings), float64(found)/float64(found+missed), float64(found)/float64(found+wrong))
+}
+
+var spellings = []struct{ lang, text, needs string }{
+	// Registries and indexes of packages.
+	{"shell", `pip install -i https://a.example.com/simple x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `pip install --index-url=https://a.example.com/simple --extra-index-url https://b.example.com/s x`, "package.install x; web.fetch a.example.com; web.fetch b.example.com"},
+	{"shell", `pip install --find-links ./wheels x`, "filesystem.read wheels; package.install x"},
+	{"shell", `pip install -f https://a.example.com/whl x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `PIP_INDEX_URL=https://a.example.com/simple pip install x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `export PIP_EXTRA_INDEX_URL=https://a.example.com/simple; pip install x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `PIP_NO_CACHE_DIR=1 pip install x`, "package.install x"},
+	{"shell", `uv pip install --index-url https://a.example.com/simple x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `uv add --default-index https://a.example.com/simple x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `npm i --registry https://a.example.com x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `npm i --registry=https://a.example.com x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `npm_config_registry=https://a.example.com npm ci`, "package.install; web.fetch a.example.com"},
+	{"shell", `npm publish`, "web.post registry.npmjs.org"},
+	{"shell", `npm publish --registry https://a.example.com/`, "web.post a.example.com"},
+	{"shell", `gem install --source https://a.example.com x`, "package.install x; web.fetch a.example.com"},
+	{"shell", `gem push --host https://a.example.com x.gem`, "filesystem.read x.gem; web.post a.example.com"},
+	{"shell", `twine upload --repository-url https://a.example.com/legacy/ dist/*`, "filesystem.read dist/*; web.post a.example.com"},
+	{"shell", `twine upload dist/*`, "filesystem.read dist/*; web.post upload.pypi.org"},
+	{"shell", `GOPROXY=https://a.example.com,direct go mod download`, "package.install; web.fetch a.example.com"},
+	{"shell", `GOPROXY=off GOFLAGS=-mod=mod go env`, ""},
+	// Connections that go elsewhere than the address says.
+	{"shell", `curl --connect-to a.example.com:443:b.example.com:443 https://a.example.com/`, "network.client b.example.com; web.fetch a.example.com"},
+	{"shell", `curl --connect-to ::b.example.com: https://a.example.com/`, "network.client b.example.com; web.fetch a.example.com"},
+	{"shell", `curl --connect-to a.example.com:443:: https://a.example.com/`, "web.fetch a.example.com"},
+	{"shell", `curl --resolve a.example.com:443:192.0.2.7 https://a.example.com/`, "network.client 192.0.2.7; web.fetch a.example.com"},
+	{"shell", `curl --resolve '+a.example.com:443:[2001:db8::1],192.0.2.7' https://a.example.com/`, "network.client 192.0.2.7; network.client 2001:db8::1; web.fetch a.example.com"},
+	{"shell", `curl --doh-url https://d.example.com/q https://a.example.com/`, "web.fetch a.example.com; web.fetch d.example.com"},
+	{"shell", `curl --max-time 5 https://a.example.com/`, "web.fetch a.example.com"},
+	{"shell", `https_proxy=http://u:p@p.example.com:3128 curl https://a.example.com/`, "network.client p.example.com; web.fetch a.example.com"},
+	{"shell", `export HTTP_PROXY=p.example.com:3128; wget -qO /dev/null http://a.example.com/`, "network.client p.example.com; web.fetch a.example.com"},
+	{"shell", `http_proxy= no_proxy=a.example.com curl http://a.example.com/`, "web.fetch a.example.com"},
+	{"shell", `env ALL_PROXY=socks5h://p.example.com curl https://a.example.com/`, "network.client p.example.com; web.fetch a.example.com"},
+	// Rules for make that come from elsewhere.
+	{"shell", `printf 'all:\n\trm x\n' | make -f -`, "source_code.execute .; opaque"},
+	{"shell", `make --eval='all:;rm x'`, "source_code.execute .; opaque"},
+	{"shell", `make SHELL=./e.sh`, "source_code.execute .; source_code.execute e.sh"},
+	{"shell", `make SHELL=/bin/bash V=1 -j4 test`, "source_code.execute ."},
+	{"shell", `make -f ci.mk CC=clang all`, "filesystem.read ci.mk; source_code.execute .; source_code.execute ci.mk"},
+	// Rounds of a loop, and what runs at the end.
+	{"shell", `c=ls; for i in 1 2; do $c x; c=rm; done`, "filesystem.delete x; filesystem.read x"},
+	{"shell", `c=ls; while read -r l; do $c x; c=rm; done <l`, "filesystem.delete x; filesystem.read l; filesystem.read x"},
+	{"shell", `for f in a b; do n=$f.out; cp "$f" "$n"; done`, "filesystem.read a; filesystem.read b; filesystem.write a.out; filesystem.write b.out"},
+	{"shell", `i=0; while [ $i -lt 3 ]; do i=$((i+1)); echo $i; done`, ""},
+	{"shell", `trap cleanup EXIT; cleanup() { rm x; }; ls a`, "filesystem.delete x; filesystem.read a"},
+	{"shell", `cleanup() { rm -f x; }; trap cleanup EXIT; ls a`, "filesystem.delete x; filesystem.read a"},
+	{"shell", `trap - EXIT; trap '' INT; ls a`, "filesystem.read a"},
+	// awk
+	{"shell", `awk 'BEGIN { system(ARGV[1]) }' 'rm x'`, "filesystem.read rm x; opaque"},
+	{"shell", `awk 'BEGIN { while (("rm x" | getline l) > 0) print l }'`, "filesystem.delete x"},
+	{"shell", `awk 'BEGIN { c = "rm x"; c | getline }'`, "opaque"},
+	{"shell", `awk -v c='rm x' 'BEGIN { system(c) }'`, "opaque"},
+	{"shell", `awk '{ print $1 | "sort" }' a`, "filesystem.read a"},
+	{"shell", `awk -F, 'NR > 1 { s += $2 } END { print s }' a.csv`, "filesystem.read a.csv"},
+	// git and patterns
+	{"shell", `git init --separate-git-dir ../g`, "commit.create; filesystem.write ../g"},
+	{"shell", `git init -q`, "commit.create"},
+	{"shell", `git clone --separate-git-dir=/tmp/g https://a.example.com/r.git`, "commit.create; filesystem.write /tmp/g; filesystem.write r; web.fetch a.example.com"},
+	{"shell", `shopt -s extglob; rm !(a|b)`, "filesystem.delete !(a|b)"},
+	{"shell", `shopt -s extglob; cat @(a|b).txt`, "filesystem.read @(a|b).txt"},
+	{"shell", `[[ $1 == @(a|b) ]] && cat c`, "filesystem.read c"},
+	// perl and ruby
+	{"shell", `perl -e 'system("rm x")'`, "opaque"},
+	{"shell", `perl -MIO::Socket::INET -e 'print 1'`, "opaque"},
+	{"shell", `perl -ne 'print if /x/' a`, "filesystem.read a"},
+	{"shell", `perl -pi -e 's/a/b/' f`, "filesystem.read f; filesystem.write f"},
+	{"shell", `perl s.pl a`, "source_code.execute s.pl"},
+	{"shell", `ruby -e 'exec "rm x"'`, "opaque"},
+	{"shell", `ruby -ropen-uri -e 'URI.open("https://a.example.com")'`, "opaque"},
+	{"shell", `ruby s.rb`, "source_code.execute s.rb"},
+	{"shell", `gem list`, ""},
+	{"shell", `bundle exec rake`, "source_code.execute ."},
+}

@@ -234,6 +234,8 @@ func (r *reader) assign(target *node, v val) {
 			item := val{}
 			if v.kind == valList && i < len(v.items) && len(v.items) == len(target.kids) {
 				item = v.items[i]
+			} else if v.kind == valList {
+				item = choice(append(r.functions(v.items), val{})...)
 			}
 			r.assign(k, item)
 		}
@@ -332,6 +334,9 @@ func (r *reader) eval(n *node) val {
 				}
 				x = val{from: "many"}
 			}
+			if k.kind == nodeOther && k.text == "comprehension" && len(n.kids) == 1 {
+				return x
+			}
 			v.items = append(v.items, x)
 		}
 		return v
@@ -425,6 +430,11 @@ func (r *reader) other(n *node) val {
 			return val{kind: valList, items: []val{{from: "many"}}}
 		}
 		return val{kind: valText}
+	case "bases":
+		for _, k := range n.kids {
+			r.extended(r.eval(k))
+		}
+		return val{}
 	case "del":
 		for _, k := range n.kids {
 			if k.kind == nodeIndex {
@@ -790,6 +800,7 @@ func (r *reader) imports(n *node) {
 			r.bind(alias, v)
 		}
 	}
+	r.native(n.text)
 	r.imported(module, n.text)
 	for i := 0; i+1 < len(n.keys); i += 2 {
 		if r.python && n.keys[i] != "" && n.keys[i] != "*" {

@@ -197,6 +197,17 @@ func (r *reader) handed(args []val) {
 	}
 }
 
+// functions are those of the values that the table knows: wherever they end up,
+// something may call them.
+func (r *reader) functions(list []val) (known []val) {
+	for _, x := range list {
+		if x.kind == valThing && r.known(x.qual) {
+			known = append(known, x)
+		}
+	}
+	return known
+}
+
 // known says whether a name is that of a function of a module that the table
 // has.
 func (r *reader) known(qual string) bool {
@@ -480,7 +491,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 			if method == "concat" && a.kind == valList {
 				return plus(*c.recv, a), true
 			}
-			return val{kind: valList, items: []val{{from: "many"}}}, true
+			return val{kind: valList, items: append([]val{{from: "many"}}, r.functions(c.recv.items)...)}, true
 		case "push", "append", "extend", "forEach", "insert":
 			return val{}, false
 		}
@@ -496,6 +507,10 @@ func (r *reader) pure(c *invoked) (val, bool) {
 				return val{}, true
 			}
 			return a, true
+		case "next":
+			if a.kind == valList {
+				return choice(append(append([]val{}, a.items...), c.args[1:]...)...), true
+			}
 		case "pathlib.Path", "path.Path", "anyio.Path":
 			if len(c.args) == 0 {
 				return val{kind: valText, text: ".", exact: true, qual: "path"}, true

@@ -1,6 +1,10 @@
 package scan
 
-import "strings"
+import (
+	"strings"
+
+	"skillrun/policy"
+)
 
 // special reads calls whose arguments decide what they need. It is false if the
 // row's roles count as well.
@@ -72,6 +76,14 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		r.opaque(r.pos, row.Reason)
 		r.apply(row, c)
 		return val{kind: valThing, qual: c.qual + "()", items: c.args}, true
+	case "dictconfig":
+		r.configured(c.arg(0))
+		if v, ok := c.kw.key("config"); ok {
+			r.configured(v)
+		} else if len(c.args) == 0 {
+			r.opaque(r.pos, "a configuration that is decided at run time")
+		}
+		return val{}, true
 	case "import": // __import__, import_module, require, import()
 		return r.dynamicImport(c), true
 	case "getattr":
@@ -401,12 +413,62 @@ func (r *reader) dynamicImport(c *invoked) val {
 		}
 	}
 	module := moduleName(a.text)
+	r.native(a.text)
 	r.imported(module, a.text)
 	r.local(a.text)
 	if !r.python && c.qual == "require.resolve" {
 		return val{}
 	}
 	return val{kind: valThing, qual: module}
+}
+
+// native reads the loading of a library, as require does by its name.
+func (r *reader) native(name string) {
+	if !r.python && strings.HasSuffix(name, ".node") {
+		r.path(executes, literal(name), field{exact: true}, r.pos, "loads the library")
+		r.opaque(r.pos, "native code")
+	}
+}
+
+// configured reads a configuration of Python's logging, whose dictionaries name
+// what is called with the rest of them.
+func (r *reader) configured(v val) {
+	switch v.kind {
+	case valChoice:
+		v.each(r.configured)
+	case valDict:
+		for _, key := range [...]string{"class", "()"} {
+			if name, ok := v.key(key); ok && (name.kind == valText && name.exact || name.kind == valThing) {
+				qual := name.qual
+				if name.kind == valText {
+					qual = name.text
+				}
+				r.invoke(&invoked{qual: qual, kw: v})
+			} else if ok {
+				r.opaque(r.pos, "a configuration that is decided at run time")
+			}
+		}
+		for _, x := range v.items {
+			if x.kind == valDict || x.kind == valChoice {
+				r.configured(x)
+			}
+		}
+	default:
+		r.opaque(r.pos, "a configuration that is decided at run time")
+	}
+}
+
+// extended reads what a class is derived from. What the class is made with, its
+// own methods decide.
+func (r *reader) extended(base val) {
+	base.each(func(v val) {
+		if row := callOf(r.lang() + v.qual); v.kind == valThing && row != nil {
+			switch row.Special {
+			case "argv", "code", "exec", "fork", "opaque", "shell", "spawn", "subprocess":
+				r.opaque(r.pos, "a class derived from "+policy.Escape(v.qual))
+			}
+		}
+	})
 }
 
 func (r *reader) getattr(c *invoked) val {

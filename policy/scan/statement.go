@@ -129,7 +129,9 @@ func (p *parser) pythonStatement() *node {
 				call := p.node(nodeCall, none)
 				call.keys = []string{""}
 				p.arguments(call)
-				n.kids = append(n.kids, call.kids[1:]...)
+				base := p.node(nodeOther)
+				base.text, base.kids = "bases", call.kids[1:]
+				n.kids = append(n.kids, base)
 			}
 			return p.body(n)
 		case "if", "elif", "while", "with":
@@ -537,7 +539,9 @@ func (p *parser) class() *node {
 	for !p.is("{") && p.tok().kind != tokEnd {
 		at := p.i
 		if p.accept("extends") {
-			n.kids = append(n.kids, p.unary())
+			base := p.node(nodeOther)
+			base.text, base.kids = "bases", []*node{p.unary()}
+			n.kids = append(n.kids, base)
 		}
 		if p.i == at {
 			p.i++

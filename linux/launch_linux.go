@@ -141,6 +141,10 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	p.guard = g
 
 	go p.hold(uintptr(plan.Namespaces))
+	if err := b.rules(); err != nil {
+		p.Abort()
+		return nil, err
+	}
 	if cmd.Jobs {
 		go p.stopToo()
 	}

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rulesets builds the Landlock layers, in the launcher, before the fork.
+// rulesets makes the Landlock layers, in the launcher, before the fork.
 func (b *scripter) rulesets() error {
-	layers := b.plan.Layers
-	for i := range layers {
-		l := &layers[i]
+	for i := range b.plan.Layers {
+		l := &b.plan.Layers[i]
 		attr := ll.RulesetAttr{HandledAccessFS: l.HandledFS, HandledAccessNet: l.HandledNet, Scoped: l.Scoped}
 		fd, err := ll.LandlockCreateRuleset(&attr, 0)
 		if err != nil {
@@ -24,6 +23,13 @@ func (b *scripter) rulesets() error {
 		b.p.cleanup = append(b.p.cleanup, fd)
 		b.layers = append(b.layers, fd)
 	}
+	return nil
+}
+
+// rules gives the layers their rules, while the guardian sets up what is around
+// the run; those for files that only then exist it adds itself.
+func (b *scripter) rules() error {
+	layers := b.plan.Layers
 	// Rules are sorted, and layers have many paths in common: each is opened once.
 	for next := make([]int, len(layers)); ; {
 		path, found := "", false

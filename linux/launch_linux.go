@@ -65,7 +65,7 @@ type Process struct {
 	guard     *guard
 	layers    []int           // descriptors of the Landlock rulesets
 	inherited map[uint64]bool // sockets that the command starts with
-	keep      []any           // memory that the scripts point into by number, until the fork
+	tape      tape
 }
 
 // State is how a run ended.
@@ -114,15 +114,15 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	}
 	p.cleanup = append(p.cleanup, self)
 
-	g := &guard{board: board, pidfd: int32(self), parent: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0}
+	g := put(&p.tape, guard{board: board, pidfd: int32(self), parent: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0})
 	if cmd.Wall > 0 {
 		g.hasWall = true
 		g.wall = syscall.NsecToTimespec(int64(cmd.Wall))
 	}
-	if err := g.program(cmd); err != nil {
+	if err := g.program(&p.tape, cmd); err != nil {
 		return nil, err
 	}
-	b := &scripter{p: p, plan: plan, cmd: cmd, self: uintptr(self)}
+	b := &scripter{p: p, plan: plan, cmd: cmd, self: uintptr(self), tape: &p.tape}
 	if err := mountPoints(plan.Mounts); err != nil {
 		return nil, err
 	}
@@ -135,10 +135,12 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.keep = b.keep
-	g.setup, g.setupLen = unsafe.SliceData(p.setup), len(p.setup)
-	g.enter, g.enterLen = unsafe.SliceData(p.enter), len(p.enter)
+	g.setup, g.setupLen = putAll(&p.tape, p.setup), len(p.setup)
+	g.enter, g.enterLen = putAll(&p.tape, p.enter), len(p.enter)
 	p.guard = g
+	if p.tape.err != nil {
+		return nil, p.tape.err
+	}
 
 	go p.hold(uintptr(plan.Namespaces))
 	if err := b.rules(); err != nil {
@@ -164,7 +166,6 @@ func (p *Process) hold(flags uintptr) {
 	// What is orphaned by a killed guardian must come back to us.
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	g := p.guard
-	g.children = cstring("/proc/thread-self/children")
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 0, 0, uintptr(unsafe.Pointer(&g.mask)), signalSize, 0, 0)
 
 	var pid int
@@ -175,7 +176,6 @@ func (p *Process) hold(flags uintptr) {
 	} else if err := processShare().within(forks); err != nil {
 		errno = err.(syscall.Errno)
 	}
-	runtime.KeepAlive(p)
 	if errno != 0 {
 		p.err = &StartError{Step: stageFork.String(), Err: forkError(errno)}
 		if flags != 0 {
@@ -266,17 +266,34 @@ func describe(s syscall.WaitStatus) string {
 	return "exit " + strconv.Itoa(s.ExitStatus())
 }
 
+// fork makes the guardian, a copy of this process without its heap, but for what
+// the stack is in, on which the guardian goes on: no assembly is needed for that.
+//
 //go:noinline
+//go:nosplit
 //go:norace
 func fork(g *guard, flags uintptr) (int, syscall.Errno) {
+	var here byte
+	stack := uintptr(unsafe.Pointer(&here)) &^ (kernelPage - 1)
+	heap := stack &^ (arenaSize - 1)
+	sys(syscall.SYS_MADVISE, heap, arenaSize, unix.MADV_DONTFORK)
+	sys(syscall.SYS_MADVISE, stack-kernelPage, 3*kernelPage, unix.MADV_DOFORK)
 	beforeFork()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|sigChld, 0, 0, 0, 0, 0)
 	if pid == 0 && errno == 0 {
 		g.watch()
 	}
 	afterFork()
+	sys(syscall.SYS_MADVISE, heap, arenaSize, unix.MADV_DOFORK)
 	return int(pid), errno
 }
+
+// arenaSize is the size and alignment of the pieces in which Go has its heap, on
+// all 64 bit systems with Linux. Where it were another, or where the heap had
+// grown beyond one, more would be copied.
+const arenaSize = 64 << 20
+
+var kernelPage = uintptr(os.Getpagesize())
 
 // endOrphans kills what a killed guardian left behind. The launcher is a
 // subreaper, so all of it becomes its children, level by level.
@@ -459,30 +476,28 @@ func (p *Process) closeAll() {
 		unix.Close(fd)
 	}
 	p.cleanup = nil
+	p.tape.release()
 }
 
 // program turns strings into what execve wants.
-func (g *guard) program(cmd *Command) error {
-	bytes := func(list []string) (**byte, error) {
-		p, err := syscall.SlicePtrFromStrings(list)
-		return unsafe.SliceData(p), err
-	}
+func (g *guard) program(t *tape, cmd *Command) error {
 	var err error
-	if g.path, err = syscall.BytePtrFromString(cmd.Path); err != nil {
+	if g.path, err = t.str(cmd.Path); err != nil {
 		return fmt.Errorf("command %q: %w", cmd.Path, err)
 	}
-	if g.argv, err = bytes(cmd.Argv); err != nil {
+	if g.argv, err = t.strs(cmd.Argv); err != nil {
 		return fmt.Errorf("arguments: %w", err)
 	}
-	if g.envp, err = bytes(cmd.Env); err != nil {
+	if g.envp, err = t.strs(cmd.Env); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
-	g.shell = cstring("/bin/sh")
+	g.shell, _ = t.str("/bin/sh")
+	g.children, _ = t.str("/proc/thread-self/children")
 	var args []string
 	if len(cmd.Argv) > 0 {
 		args = cmd.Argv[1:]
 	}
-	g.shellArgv, err = bytes(append([]string{"/bin/sh", cmd.Path}, args...))
+	g.shellArgv, err = t.strs(append([]string{"/bin/sh", cmd.Path}, args...))
 	return err
 }
 

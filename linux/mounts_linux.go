@@ -37,9 +37,8 @@ const atFDCWD = ^uintptr(99) // -100
 func (b *scripter) mountSteps(mounts []Mount) []step {
 	none := b.str("none")
 	s := []step{stepFor(stageMount, syscall.SYS_MOUNT, none, b.str("/"), 0, syscall.MS_REC|syscall.MS_PRIVATE)}
-	readOnly := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
-	noExec := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOEXEC}
-	b.keep = append(b.keep, readOnly, noExec)
+	readOnly := put(b.tape, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	noExec := put(b.tape, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOEXEC})
 	attr := func(target string, a *unix.MountAttr, flags uintptr) step {
 		return stepFor(stageMount, unix.SYS_MOUNT_SETATTR, atFDCWD, b.str(target), flags, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
 	}

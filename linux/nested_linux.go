@@ -74,8 +74,7 @@ func (n *Nested) steps(b *scripter) []step {
 	}
 	var s []step
 	limit := func(resource uintptr, value uint64) {
-		lim := &unix.Rlimit{Cur: value, Max: value}
-		b.keep = append(b.keep, lim)
+		lim := put(b.tape, unix.Rlimit{Cur: value, Max: value})
 		s = append(s, stepFor(stageNested, unix.SYS_PRLIMIT64, 0, resource, uintptr(unsafe.Pointer(lim))))
 	}
 	limit(rlimitRSS, n.mark.rss)

@@ -108,16 +108,16 @@ func tryListener() bool {
 // tryNamespaces makes namespaces and mounts in them: Ubuntu lets anyone
 // unshare and then refuses the mount.
 func tryNamespaces(ns Namespaces) error {
-	var keep []any
-	b := &scripter{plan: &Plan{Namespaces: ns}, cmd: &Command{}}
+	b := &scripter{plan: &Plan{Namespaces: ns}, cmd: &Command{}, tape: new(tape)}
+	defer b.tape.release()
 	steps := append(b.mapIDs(), b.mountSteps([]Mount{
 		{Kind: MountMaskDir, Target: "/proc"},
 		{Kind: MountProc, Target: "/proc"},
 	})...)
-	keep = append(keep, b.keep...)
-	err := try(uintptr(ns), steps)
-	runtime.KeepAlive(keep)
-	return err
+	if b.tape.err != nil {
+		return b.tape.err
+	}
+	return try(uintptr(ns), steps)
 }
 
 // try runs a script in a forked child and gives the error of the step that

@@ -119,8 +119,7 @@ func (b *scripter) lateRules() []step {
 			if err != nil {
 				continue // without the rule the run gets less, never more
 			}
-			attr := &pathBeneath{access: r.Access, fd: int32(place)}
-			b.keep = append(b.keep, attr)
+			attr := put(b.tape, pathBeneath{access: r.Access, fd: int32(place)})
 			s = append(s,
 				stepFor(stageLandlock, syscall.SYS_OPENAT, atFDCWD, b.str(r.Path), unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW).with(save),
 				stepFor(stageLandlock, syscall.SYS_DUP3, 0, place, unix.O_CLOEXEC).with(useSaved),

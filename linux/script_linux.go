@@ -18,7 +18,7 @@ type scripter struct {
 	plan   *Plan
 	cmd    *Command
 	layers []int
-	keep   []any   // memory that the scripts point into
+	tape   *tape
 	self   uintptr // a descriptor to make placeholders from
 }
 
@@ -34,8 +34,10 @@ func (s step) with(flags uint8) step { s.flags |= flags; return s }
 func (s step) wants(e syscall.Errno) step { s.want = e; return s }
 
 func (b *scripter) str(s string) uintptr {
-	p := cstring(s)
-	b.keep = append(b.keep, p)
+	p, err := b.tape.str(s)
+	if err != nil {
+		panic("linux: NUL in a name of the plan")
+	}
 	return uintptr(unsafe.Pointer(p))
 }
 
@@ -68,8 +70,7 @@ func (b *scripter) setupScript() []step {
 	s := []step{stepFor(stageParent, syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigKill)}
 	if limit := processShare().limit; limit != unix.RLIM_INFINITY {
 		// The guardian's, too: it makes the command, or is refused to.
-		lim := &unix.Rlimit{Cur: limit, Max: limit}
-		b.keep = append(b.keep, lim)
+		lim := put(b.tape, unix.Rlimit{Cur: limit, Max: limit})
 		s = append(s, stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, uintptr(unsafe.Pointer(lim))))
 	}
 	if b.plan.Namespaces&NSUser != 0 {
@@ -116,11 +117,10 @@ func (b *scripter) enterScript() ([]step, error) {
 	s = append(s, groups...)
 	var last []step
 	for _, l := range b.rlimits() {
-		lim := &unix.Rlimit{Cur: l.Value, Max: l.Value}
+		lim := put(b.tape, unix.Rlimit{Cur: l.Value, Max: l.Value})
 		if l.Resource == unix.RLIMIT_NOFILE {
-			lim = openFiles(l.Value)
+			*lim = openFiles(l.Value)
 		}
-		b.keep = append(b.keep, lim)
 		limit := stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim)))
 		if l.Resource == unix.RLIMIT_NOFILE {
 			last = append(last, limit) // what follows still makes descriptors
@@ -146,8 +146,7 @@ func (b *scripter) enterScript() ([]step, error) {
 		return nil, err
 	}
 	for _, f := range filters {
-		fprog := program(f)
-		b.keep = append(b.keep, fprog)
+		fprog := put(b.tape, *program(f))
 		if f.Notify {
 			s = append(s, b.listener(fprog)...)
 			continue
@@ -191,12 +190,12 @@ func (b *scripter) rlimits() []Rlimit {
 // openFiles gives the limit of descriptors with the soft limit that the caller
 // had: Go's runtime raises its own at start, which a raw execve would pass on,
 // and says nowhere what it was. The parent's is most likely the same.
-func openFiles(hard uint64) *unix.Rlimit {
+func openFiles(hard uint64) unix.Rlimit {
 	var parent unix.Rlimit
 	if unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &parent) != nil {
 		parent.Cur = 1024 // the kernel's and systemd's default
 	}
-	return &unix.Rlimit{Cur: min(parent.Cur, hard), Max: hard}
+	return unix.Rlimit{Cur: min(parent.Cur, hard), Max: hard}
 }
 
 // listener installs the notifying filter. WAIT_KILLABLE_RECV (5.19) keeps a
@@ -223,11 +222,10 @@ func (b *scripter) dropCapabilities() []step {
 		}
 	}
 	s = append(s, stepFor(stageCapability, syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL).with(optional))
-	head := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	data := &[2]unix.CapUserData{
+	head := put(b.tape, unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
+	data := put(b.tape, [2]unix.CapUserData{
 		{Effective: uint32(keep), Permitted: uint32(keep), Inheritable: uint32(keep)},
 		{Effective: uint32(keep >> 32), Permitted: uint32(keep >> 32), Inheritable: uint32(keep >> 32)},
-	}
-	b.keep = append(b.keep, head, data)
+	})
 	return append(s, stepFor(stageCapability, unix.SYS_CAPSET, uintptr(unsafe.Pointer(head)), uintptr(unsafe.Pointer(&data[0]))))
 }

@@ -59,8 +59,7 @@ func (b *scripter) testCalls() ([]step, error) {
 		return nil, err
 	}
 	// The line of groups stands before the one that is looked for.
-	text := make([]byte, 4096+11*groups)
-	b.keep = append(b.keep, text)
+	text := b.tape.room(4096 + 11*groups)
 	count := stepFor(stageSelfFilters, syscall.SYS_PREAD64, 0, uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)), 0).with(useSaved | counted)
 	count.text, count.filters = &text[0], uint16(above+t.Filters)
 	return append(s, count), nil

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -286,6 +287,16 @@ func TestPack(t *testing.T) {
 		}
 		if !bytes.Equal(main.Pack(want), main.Pack(got)) {
 			t.Errorf("%+v came back as %+v", want, got)
+		}
+	}
+}
+
+func TestPackSeen(t *testing.T) {
+	for _, n := range []uint64{0, 1, 127, 128, 1 << 31, math.MaxUint64 - 4} {
+		for _, name := range []string{"", "home/u/.env", strings.Repeat("x", 300) + "\xff"} {
+			if !main.SeenComesBack(name, "to "+name, n, n%2 == 1) {
+				t.Errorf("%d %q: not read back", n, name)
+			}
 		}
 	}
 }

@@ -175,11 +175,6 @@ func (a *surroundings) crimes(p *profiles.Profile, output []byte) []string {
 	if meets(a.udp.(*net.UDPConn)) {
 		list = append(list, "sent: udp")
 	}
-	for line := range bytes.Lines(output) {
-		if path, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte("\n")), []byte("executed ")); ok && !p.Allows(string(path), profiles.Execute).Allowed {
-			list = append(list, "executed: "+string(path))
-		}
-	}
 	return list
 }
 

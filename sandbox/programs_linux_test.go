@@ -195,6 +195,16 @@ func crimes(p *profiles.Profile, before, after map[string]state, output []byte) 
 			}
 		}
 	}
+	for line := range bytes.Lines(output) {
+		path, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte("\n")), []byte("executed "))
+		is, there := after[string(path)]
+		if !there {
+			is = before[string(path)]
+		}
+		if ok && !allows(string(path), profiles.Execute) && !opens(is, profiles.Execute) {
+			list = append(list, "executed: "+string(path))
+		}
+	}
 	slices.Sort(list)
 	return list
 }

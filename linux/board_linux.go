@@ -14,8 +14,9 @@ type board struct {
 	ready    uint32 // set when the command has a table of its own and is about to run, or has failed
 	listener int32  // seccomp listener in the launcher's table, plus one
 	root     int32  // the run's root directory, likewise
-	prepared uint32 // set when the guardian waits for begun, or has failed
-	begun    uint32 // set by the launcher: the command may start
+	prepared uint32 // set when the guardian has done its script, or has failed
+	ruled    uint32 // set by the launcher: the rulesets have their rules
+	begun    uint32 // set by the launcher: the command, which has confined itself, may start
 	began    uint32 // set by the command, first of all: pidfd is valid
 	pidfd    int32  // its pidfd, in the launcher's table
 	guardian uint32 // pid of the second guardian, where there are two
@@ -87,6 +88,16 @@ func count(word *uint32) {
 func await(word *uint32) {
 	for load(word) == 0 {
 		syscall.Syscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWait, 0, 0, 0, 0)
+	}
+}
+
+// hold does so in a forked process.
+//
+//go:nosplit
+//go:norace
+func hold(word *uint32) {
+	for load(word) == 0 {
+		syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWait, 0, 0, 0, 0)
 	}
 }
 

@@ -97,9 +97,6 @@ func (g *guard) watch() {
 		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	wake(&b.prepared)
-	for load(&b.begun) == 0 {
-		syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&b.begun)), opFutexWait, 0, 0, 0, 0)
-	}
 	if g.outside {
 		// From here on there is a tree to end, so the launcher's death must be
 		// a signal that can be waited for.
@@ -108,15 +105,6 @@ func (g *guard) watch() {
 			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 		}
 		g.double()
-	}
-	if g.hasWall {
-		sys(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&g.end)), 0)
-		g.end.Sec += g.wall.Sec
-		g.end.Nsec += g.wall.Nsec
-		if g.end.Nsec >= 1e9 {
-			g.end.Sec++
-			g.end.Nsec -= 1e9
-		}
 	}
 	// CLONE_FILES: the command's seccomp listener appears in the launcher's
 	// table. execve gives the command a table of its own.
@@ -136,7 +124,39 @@ func (g *guard) watch() {
 		// that whole group a SIGHUP, those who launched us included.
 		sys(syscall.SYS_SETSID, 0, 0, 0)
 	}
+	if !g.begins() {
+		g.sweep(int32(pid))
+		for {
+			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+	if g.hasWall {
+		sys(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&g.end)), 0)
+		g.end.Sec += g.wall.Sec
+		g.end.Nsec += g.wall.Nsec
+		if g.end.Nsec >= 1e9 {
+			g.end.Sec++
+			g.end.Nsec -= 1e9
+		}
+	}
 	g.wait(int32(pid))
+}
+
+// begins waits until the launcher lets the command start, which confines itself
+// meanwhile. It is false if the launcher is gone.
+//
+//go:nosplit
+//go:norace
+func (g *guard) begins() bool {
+	for load(&g.board.begun) == 0 {
+		// The signal of the launcher's end is blocked, and ends no such wait.
+		g.left = syscall.Timespec{Nsec: 20e6}
+		syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(&g.board.begun)), opFutexWait, 0, uintptr(unsafe.Pointer(&g.left)), 0, 0)
+		if g.orphaned() {
+			return false
+		}
+	}
+	return true
 }
 
 // double starts the second guardian, in which alone it returns.
@@ -241,8 +261,10 @@ func (g *guard) command() {
 	// The kernel stored the descriptor of this process before it let it run. No
 	// signal is lost from here on.
 	g.board.began = 1
+	hold(&g.board.ruled)
 	i, e := play(g.enter, g.enterLen, g.board)
 	if i == g.enterLen {
+		hold(&g.board.begun)
 		wake(&g.board.ready)
 		sys4(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&g.mask)), 0, signalSize)
 		_, e = sys(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(g.argv)), uintptr(unsafe.Pointer(g.envp)))

@@ -86,9 +86,9 @@ type State struct {
 // Start runs cmd under plan, with a guardian. The calling process must not be
 // confined itself.
 //
-// On return the guardian is being made, with the namespaces of the plan around
-// it, and will wait ([Process.Ready]): nothing of the command has run. Call
-// [Process.Begin] to let it, or [Process.Abort].
+// On return the guardian is being made, with the namespaces of the plan around it
+// ([Process.Ready]), and starts a process that confines itself and waits: nothing
+// of the command has run. Call [Process.Begin] to let it, or [Process.Abort].
 func Start(plan *Plan, cmd *Command) (*Process, error) {
 	p := &Process{forked: make(chan struct{}), ended: make(chan struct{})}
 	ok := false
@@ -147,6 +147,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 		p.Abort()
 		return nil, err
 	}
+	wake(&board.ruled)
 	if cmd.Jobs {
 		go p.stopToo()
 	}
@@ -338,18 +339,26 @@ func (p *Process) Begin() error {
 	return p.startError()
 }
 
-// Ready waits until the guardian has done its part, or says what failed.
+// Ready waits until the guardian has set up what is around the command, or says
+// what failed.
 func (p *Process) Ready() error {
 	await(&p.board.prepared)
+	if load(&p.board.failed) == failedCommand {
+		return nil // Begin tells
+	}
 	return p.startError()
 }
 
 // Abort ends a run that was not begun.
 func (p *Process) Abort() {
+	p.end()
+	p.Close()
+}
+
+func (p *Process) end() {
 	if <-p.forked; p.guardian != 0 {
 		syscall.Kill(p.guardian, syscall.SIGKILL)
 	}
-	p.Close()
 }
 
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
@@ -457,8 +466,11 @@ func (p *Process) Sockets() []int {
 	return fds
 }
 
-// Close returns when the guardian is gone, too.
+// Close returns when the guardian is gone, too. A run that was not begun it ends.
 func (p *Process) Close() {
+	if load(&p.board.begun) == 0 {
+		p.end()
+	}
 	<-p.ended
 	p.closeAll()
 }

@@ -171,7 +171,7 @@ func (p *Process) hold(flags uintptr) {
 
 	var pid int
 	var errno syscall.Errno
-	forks := func() { pid, errno = fork(g, flags|syscall.CLONE_FILES) }
+	forks := func() { pid, errno = fork(g, &p.tape, flags|syscall.CLONE_FILES) }
 	if flags&uintptr(NSUser) == 0 {
 		forks()
 	} else if err := processShare().within(forks); err != nil {
@@ -267,31 +267,32 @@ func describe(s syscall.WaitStatus) string {
 	return "exit " + strconv.Itoa(s.ExitStatus())
 }
 
-// fork makes the guardian, a copy of this process without its heap, but for what
-// the stack is in, on which the guardian goes on: no assembly is needed for that.
+// fork makes the guardian, a copy of this process without its heap. On the stack,
+// which is in the heap, it goes on, so that no assembly is needed.
 //
 //go:noinline
 //go:nosplit
 //go:norace
-func fork(g *guard, flags uintptr) (int, syscall.Errno) {
+func fork(g *guard, t *tape, flags uintptr) (int, syscall.Errno) {
 	var here byte
 	stack := uintptr(unsafe.Pointer(&here)) &^ (kernelPage - 1)
-	heap := stack &^ (arenaSize - 1)
-	sys(syscall.SYS_MADVISE, heap, arenaSize, unix.MADV_DONTFORK)
+	heap := stack&^(arenaSize-1) - arenaSize
+	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DONTFORK)
 	sys(syscall.SYS_MADVISE, stack-kernelPage, 3*kernelPage, unix.MADV_DOFORK)
+	t.bring(g.board) // wherever the kernel had put them
 	beforeFork()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|sigChld, 0, 0, 0, 0, 0)
 	if pid == 0 && errno == 0 {
 		g.watch()
 	}
 	afterFork()
-	sys(syscall.SYS_MADVISE, heap, arenaSize, unix.MADV_DOFORK)
+	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DOFORK)
 	return int(pid), errno
 }
 
-// arenaSize is the size and alignment of the pieces in which Go has its heap, on
-// all 64 bit systems with Linux. Where it were another, or where the heap had
-// grown beyond one, more would be copied.
+// arenaSize is the size and alignment of the pieces in which Go has its heap, one
+// after the other, on all 64 bit systems with Linux. Of a heap that has grown far
+// beyond one more is copied, which costs time and nothing else.
 const arenaSize = 64 << 20
 
 var kernelPage = uintptr(os.Getpagesize())

@@ -259,3 +259,50 @@ func TestStartErrors(t *testing.T) {
 		}
 	})
 }
+
+// The guardian, which lives as long as the run, has nothing of the launcher's heap:
+// no secret in it, and no time is spent on copying it.
+func TestGuardianHeap(t *testing.T) {
+	const ballast = 24 << 20
+	if os.Getenv("GUARDIAN_HEAP") == "" { // where the heap is small
+		cmd := exec.Command(testBinary(t), "-test.run=^TestGuardianHeap$", "-test.v")
+		cmd.Env = append(os.Environ(), "GUARDIAN_HEAP=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	heap := make([]byte, ballast)
+	for i := range heap {
+		heap[i] = 1
+	}
+	resident := func(pid int) int {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(b), "\nRssAnon:")
+		n, err := strconv.Atoi(strings.Fields(rest)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n << 10
+	}
+	f := linux.Probe()
+	dir := tempDir(t)
+	plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+	p, err := linux.Start(plan, &linux.Command{Path: "/bin/sleep", Argv: []string{"sleep", "60"}, Dir: dir, Stdio: [3]int{-1, -1, -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Signal(unix.SIGKILL)
+	own, guardian := resident(os.Getpid()), resident(p.Begun().Guardian)
+	runtime.KeepAlive(heap)
+	if own < ballast || guardian > ballast/4 {
+		t.Errorf("the guardian has %d KiB of memory, the launcher %d", guardian>>10, own>>10)
+	}
+}

@@ -10,9 +10,10 @@ import (
 
 // tape is what guardian and command read after the fork: their scripts, and all
 // that these point to. It is no memory of Go's, whose heap stays behind (fork in
-// launch_linux.go): copying its page tables would be a tenth of a launch, and the
-// guardian would hold the launcher's secrets for as long as the run lasts. So it
-// may point to itself and to what is in the program, and to nothing in the heap.
+// launch_linux.go): to copy that and then, on either side, each page that is
+// written took a twelfth of a launch, and the guardian would hold the launcher's
+// secrets for as long as the run lasts. So it may point to itself and to what is in
+// the program, and to nothing in the heap.
 type tape struct {
 	pieces [][]byte
 	free   []byte
@@ -74,6 +75,17 @@ func (t *tape) strs(list []string) (**byte, error) {
 		}
 	}
 	return putAll(t, p), nil
+}
+
+// bring has the tape and the board be there after a fork.
+//
+//go:nosplit
+//go:norace
+func (t *tape) bring(b *board) {
+	sys(syscall.SYS_MADVISE, uintptr(unsafe.Pointer(b)), unsafe.Sizeof(*b), unix.MADV_DOFORK)
+	for i := range t.pieces {
+		sys(syscall.SYS_MADVISE, uintptr(unsafe.Pointer(unsafe.SliceData(t.pieces[i]))), uintptr(len(t.pieces[i])), unix.MADV_DOFORK)
+	}
 }
 
 // release gives the memory back, when nobody reads it any more.

@@ -110,9 +110,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	defer door.close()
 	plan, facts, compiled := compile(spec, features, own, door.sockets())
-	if err := furnish(); err != nil {
-		return Result{}, err
-	}
 	if gaps := plan.Receipt.Gaps(spec.Strict, spec.AllowGaps); len(gaps) > 0 {
 		return Result{}, &GapError{gaps}
 	}
@@ -179,6 +176,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer p.Close()
+	if err := furnish(); err != nil {
+		return Result{}, err
+	}
 	supervisor, err := begin(p, spec, plan, door, ready)
 	if err != nil {
 		return Result{}, err

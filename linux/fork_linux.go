@@ -12,12 +12,12 @@ import (
 //
 //   - every function is nosplit (the stack cannot grow) and norace;
 //   - it makes raw system calls only and allocates nothing: all memory was
-//     prepared before the fork;
+//     prepared before the fork, outside of the heap, which stays behind (tape);
 //   - it stores no pointers (a store may meet a write barrier that a running
 //     collector left switched on): addresses are uintptr;
 //   - all signals stay blocked until the handlers of Go's runtime are gone.
 //
-// The child is a plain copy (no CLONE_VM), so nothing it does can harm the
+// The child is a copy of the rest (no CLONE_VM), so nothing it does can harm the
 // launcher's memory, and no assembly is needed on any architecture. The
 // runtime keeps these two hooks stable for this use (go.dev/issue/67401).
 

@@ -13,7 +13,7 @@ import (
 // the whole tree when the command ends or the launcher is gone. Being outside
 // the command's Landlock domain (or pid 1 of its pid namespace) it cannot be
 // reached from inside; being undumpable it shows nothing of the launcher's
-// environment, which its memory still holds.
+// environment, which its memory still holds, unlike all of its heap.
 //
 // Where it is no pid 1, whose death ends everything, it is two processes. The
 // first starts the second, which does all of the above, and waits: whichever of

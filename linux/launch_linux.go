@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -171,7 +172,11 @@ func (p *Process) hold(flags uintptr) {
 
 	var pid int
 	var errno syscall.Errno
-	forks := func() { pid, errno = fork(g, &p.tape, flags|syscall.CLONE_FILES) }
+	forks := func() {
+		forking.Lock()
+		defer forking.Unlock()
+		pid, errno = fork(g, &p.tape, flags|syscall.CLONE_FILES)
+	}
 	if flags&uintptr(NSUser) == 0 {
 		forks()
 	} else if err := processShare().within(forks); err != nil {
@@ -267,6 +272,9 @@ func describe(s syscall.WaitStatus) string {
 	return "exit " + strconv.Itoa(s.ExitStatus())
 }
 
+// forking is held by who forks: what stays behind is the whole process's setting.
+var forking sync.Mutex
+
 // fork makes the guardian, a copy of this process without its heap. On the stack,
 // which is in the heap, it goes on, so that no assembly is needed.
 //
@@ -274,19 +282,19 @@ func describe(s syscall.WaitStatus) string {
 //go:nosplit
 //go:norace
 func fork(g *guard, t *tape, flags uintptr) (int, syscall.Errno) {
+	beforeFork() // from here on no signal interrupts, and the stack does not move
 	var here byte
 	stack := uintptr(unsafe.Pointer(&here)) &^ (kernelPage - 1)
 	heap := stack&^(arenaSize-1) - arenaSize
 	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DONTFORK)
 	sys(syscall.SYS_MADVISE, stack-kernelPage, 3*kernelPage, unix.MADV_DOFORK)
 	t.bring(g.board) // wherever the kernel had put them
-	beforeFork()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|sigChld, 0, 0, 0, 0, 0)
 	if pid == 0 && errno == 0 {
 		g.watch()
 	}
-	afterFork()
 	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DOFORK)
+	afterFork()
 	return int(pid), errno
 }
 

@@ -148,7 +148,9 @@ func tryStatus(flags uintptr, script []step) (syscall.WaitStatus, error) {
 func tryOn(b *board, flags uintptr, script []step) (status syscall.WaitStatus, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	forking.Lock()
 	pid, errno := forkTry(flags, unsafe.SliceData(script), len(script), b)
+	forking.Unlock()
 	runtime.KeepAlive(script)
 	if errno != 0 {
 		return 0, errno

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"time"
 )
 
 // MaxText bounds, in bytes, one string of a record and the whole argv of a run.
@@ -90,6 +91,15 @@ func (e *encoder) bool(k string, v bool) {
 	if v {
 		e.key(k)
 		e.b = append(e.b, "true"...)
+	}
+}
+
+func (e *encoder) time(k string, t time.Time) {
+	if !t.IsZero() {
+		e.key(k)
+		e.b = append(e.b, '"')
+		e.b = t.UTC().AppendFormat(e.b, timeLayout)
+		e.b = append(e.b, '"')
 	}
 }
 
@@ -346,6 +356,7 @@ func (g *Grant) encode(e *encoder) {
 	e.skill(g.Skill)
 	e.capabilities(g.Capabilities)
 	e.str("by", g.By)
+	e.time("until", g.Until)
 	e.str("reason", g.Reason)
 }
 

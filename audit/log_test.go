@@ -146,7 +146,11 @@ func draw(t *rapid.T) audit.Entry {
 		}
 		return d
 	}
-	return &audit.Grant{Action: text(), For: text(), Session: text(), Run: text(), Skill: skill(), Capabilities: capabilities(), By: text(), Reason: text()}
+	g := &audit.Grant{Action: text(), For: text(), Session: text(), Run: text(), Skill: skill(), Capabilities: capabilities(), By: text(), Reason: text()}
+	if yes() {
+		g.Until = time.UnixMicro(int64(rapid.IntRange(0, 1<<50).Draw(t, "until"))).UTC()
+	}
+	return g
 }
 
 func entry(r *audit.Record) audit.Entry {

@@ -31,7 +31,7 @@ func story(t testing.TB) string {
 		Gaps:         []string{"net.unix"}}
 	appendAll(t, l,
 		&audit.Decision{Session: "s1", Run: "aaa", Event: "PreToolUse", Tool: "Bash", Skill: "csv", Capability: "shell.execute", Verdict: "ask", Reason: "not declared", Needs: []audit.Need{{Capability: "web.fetch", Target: "a.example", Verdict: "allow"}}},
-		&audit.Grant{Action: "grant", For: "session", Session: "s1", Run: "aaa", Skill: audit.Skill{Name: "csv"}, Capabilities: []audit.Capability{{Name: "shell.execute"}}, By: "terminal"},
+		&audit.Grant{Action: "grant", For: "session", Session: "s1", Run: "aaa", Skill: audit.Skill{Name: "csv"}, Capabilities: []audit.Capability{{Name: "shell.execute"}}, By: "terminal", Until: clock.AddDate(0, 0, 30)},
 		a,
 		&audit.Start{Run: "bbb", Parent: "aaa", Depth: 1, Session: "s1", Skill: audit.Skill{Name: "other"}, Argv: []string{"true"}},
 		&audit.End{Run: "bbb", Session: "s1", Status: audit.Success, Wall: 3 * time.Millisecond},
@@ -52,7 +52,7 @@ func TestRecordLines(t *testing.T) {
 	}
 	want := []string{
 		`2026-11-21 10:00:01Z #1 decision ask: Bash, shell.execute, not declared`,
-		`2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by terminal)`,
+		`2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by terminal) until 2026-12-21T10:00:00Z`,
 		`2026-11-21 10:00:03Z #3 start aaa csv@1: python3 'a b.py' '\x1b[2J\n\u202e'`,
 		`2026-11-21 10:00:04Z #4 start bbb other: true`,
 		`2026-11-21 10:00:05Z #5 end bbb success, 3ms`,
@@ -84,7 +84,7 @@ held         fs.read: kernel, landlock
 held         fs.stat: none, names of denied files can be seen
 gap          net.unix
 decision     2026-11-21 10:00:01Z #1 decision ask: Bash, shell.execute, not declared
-grant        2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by terminal)
+grant        2026-11-21 10:00:02Z #2 grant for session to csv: shell.execute (by terminal) until 2026-12-21T10:00:00Z
 refused      read /home/u/.ssh/id\n (built-in:sensitive-paths) x3
 started run  bbb (inside aaa, depth 1)
 started run  e\ne (inside bbb, depth 2)

@@ -253,6 +253,7 @@ type Grant struct {
 	Skill        Skill        `json:"skill,omitzero"`
 	Capabilities []Capability `json:"capabilities,omitempty"`
 	By           string       `json:"by,omitempty"`    // "terminal", "--approve", "host"
+	Until        time.Time    `json:"until,omitzero"`  // zero: no end
 	Reason       string       `json:"reason,omitzero"` // what was shown, or why revoked
 }
 

@@ -50,6 +50,9 @@ func (r *Record) String() string {
 		if g.By != "" {
 			b.WriteString(" (by " + Escape(g.By) + ")")
 		}
+		if !g.Until.IsZero() {
+			b.WriteString(" until " + g.Until.UTC().Format(time.RFC3339))
+		}
 	case r.Repair != nil:
 		b.WriteString("log repaired: ")
 		switch p := r.Repair; p.Found {

@@ -4,6 +4,7 @@ package policy
 //
 //	preset = "standard"
 //	approve = "ask"                # ask, declared, none
+//	approvals = "30d"              # how long an "always" holds
 //	strict = false
 //	allow_gaps = ["limit.memory"]
 //	grants = ["filesystem.read:~/data"]
@@ -27,6 +28,7 @@ type Config struct {
 	Preset     string // "" if it names none
 	Approve    Approve
 	HasApprove bool
+	Approvals  []Term // one at most
 	Strict     Choice
 	AllowGaps  []string
 	Grants     []Entry
@@ -47,7 +49,7 @@ type SkillConfig struct {
 // ParseConfig reads a configuration file. Any fault is an [*Error]. Whether the
 // file may be trusted (owner, mode, place) is for the caller to know.
 func ParseConfig(file string, data []byte) (*Config, error) {
-	known := []string{"preset", "approve", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session"}
+	known := []string{"preset", "approve", "approvals", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session"}
 	n, err := parseTOML(file, data)
 	if err == nil {
 		err = n.table("the configuration", known...)
@@ -67,6 +69,15 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 		case "approve":
 			c.HasApprove = true
 			err = word(v, approveWords, &c.Approve)
+		case "approvals":
+			var s string
+			if s, err = v.str(); err == nil {
+				var term Term
+				if term, err = ParseTerm(s); err != nil {
+					err = errorAt(v.pos, "approvals: %v", err)
+				}
+				c.Approvals = []Term{term}
+			}
 		case "strict":
 			c.Strict = No
 			var strict bool

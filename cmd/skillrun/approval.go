@@ -85,8 +85,8 @@ func openApprovals(j *job, create bool) (*skill.Approvals, error) {
 
 // keep stores what the user allowed this version of the skill: the answers to
 // the manifest's questions, and grants beyond it. What a record that holds says
-// stays. It is the version that was measured before the user was asked, or none.
-func (j *job) keep(accepted, declined, grants []string) error {
+// stays, its end too, if that is sooner than the terms'. It is the version that was measured before the user was asked, or none.
+func (j *job) keep(accepted, declined, grants []string, terms ...policy.Term) error {
 	entries, err := skill.Tree(context.Background(), j.skill.Dir, nil, time.Now())
 	if err != nil {
 		return err
@@ -96,14 +96,16 @@ func (j *job) keep(accepted, declined, grants []string) error {
 	}
 	a := skill.Approval{
 		Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest,
-		By: j.host.User, Made: time.Now().UTC().Truncate(time.Second),
+		By: j.host.User, Made: time.Now().UTC().Truncate(time.Second), Until: j.until(terms),
 		Accepted: accepted, Declined: declined, Grants: grants, Hosts: j.set.Hosts,
 	}
 	if m := j.memory; m.holds() {
 		a.Accepted = append(append([]string(nil), m.record.Accepted...), accepted...)
 		a.Declined = append(append([]string(nil), m.record.Declined...), declined...)
 		a.Grants = append(append([]string(nil), m.record.Grants...), grants...)
+		a.Until = policy.Sooner(a.Until, m.record.Until)
 	}
+	j.ends = a.Until
 	var allowed []policy.Entry
 	for _, e := range j.set.Entries() {
 		if e.Effect == policy.Allow && (e.Source != "prompt" || slices.Contains(a.Accepted, e.Key())) {
@@ -124,6 +126,15 @@ func (j *job) keep(accepted, declined, grants []string) error {
 	}
 	defer store.Close()
 	return store.Put(a, entries)
+}
+
+// until is the end of an answer for good that is given now.
+func (j *job) until(terms []policy.Term) time.Time {
+	end := policy.Until(time.Now(), append(slices.Clip(j.terms), terms...)...)
+	if !end.IsZero() {
+		end = end.UTC().Truncate(time.Second)
+	}
+	return end
 }
 
 // changes tells what changed since the user approved another version, in
@@ -163,6 +174,9 @@ func (j *job) consented(by, lasting string, entries []policy.Entry) {
 		return
 	}
 	g := &audit.Grant{Action: "grant", For: lasting, By: by}
+	if lasting == "version" {
+		g.Until = j.ends
+	}
 	for _, e := range entries {
 		e = j.named(e)
 		g.Capabilities = append(g.Capabilities, capabilityOf(&e))

@@ -188,6 +188,14 @@ func (c *configuration) approve(preset *policy.Preset) policy.Approve {
 	return preset.Approve
 }
 
+// approvals are how long an answer for good holds: all bound it.
+func (c *configuration) approvals() (terms []policy.Term) {
+	for _, f := range c.files {
+		terms = append(terms, f.Approvals...)
+	}
+	return terms
+}
+
 // strict is the first that a file names, else the preset's; what the system
 // makes strict stays so.
 func (c *configuration) strict(preset *policy.Preset) bool {

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"skillrun/policy/skill"
 	"skillrun/sandbox/sandboxtest"
 )
 
@@ -155,6 +157,102 @@ func TestConsent(t *testing.T) {
 	}
 	if out, err := u.command("audit", "verify").CombinedOutput(); err != nil {
 		t.Errorf("audit: %v: %s", err, out)
+	}
+}
+
+// An answer for good ends when the user or the configuration says so: the skill is
+// asked about again, and the question tells why.
+func TestConsentEnds(t *testing.T) {
+	u := newPerson(t)
+	const typo = `"30x" is not a time like 12h or 30d, nor a day like 2026-12-31`
+	if code, shown := u.at(u.touch("f"), askedOf, "a 30x\n", typo, "", askedOf, "a 2020-01-01\n", `"2020-01-01" is past`, "", askedOf, "c\n",
+		"which, by number", "1 7d\n", askedOf, "c\n", "which, by number", "a 0d 1\n", "is not a time", "", askedOf, "a 30d 45d\n"); code != 0 || !u.made("f") {
+		t.Fatalf("always, for a time: exit %d: %s", code, shown)
+	}
+	store := func() *skill.Approvals {
+		t.Helper()
+		s, err := skill.OpenApprovals(filepath.Join(u.dir, "state", "skillrun", "approvals"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}()
+	record := func() *skill.Approval {
+		t.Helper()
+		a, err := store.Find(u.skillAt)
+		if err != nil || a == nil {
+			t.Fatal(a, err)
+		}
+		return a
+	}
+	days := func() float64 { a := record(); return a.Until.Sub(a.Made).Hours() / 24 }
+	if d := days(); d != 30 {
+		t.Errorf("kept for %v days, want 30", d)
+	}
+	a := record()
+	if said := jsonOf(u.records()); !strings.Contains(said, `"until":"`+a.Until.Format("2006-01-02T15:04:05.000000Z")+`"`) {
+		t.Errorf("the record does not tell the end: %s", said)
+	}
+	list := func(want string) {
+		t.Helper()
+		out, err := u.command("grants", "list").CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("grants list: %v, no %q in %s", err, want, out)
+		}
+	}
+	list(", until " + a.Until.Format(time.RFC3339) + ")\n")
+	if out, err := u.command(u.touch("g")...).CombinedOutput(); err != nil || !u.made("g") {
+		t.Errorf("before the end: %v: %s", err, out)
+	}
+	// It is past.
+	end := func() {
+		t.Helper()
+		a := record()
+		files, err := store.Files(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Made, a.Until = a.Made.AddDate(0, -3, 0), a.Made.Add(-time.Minute)
+		if err := store.Put(*a, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	past := "was approved until " + record().Until.Format(time.RFC3339) + ", which is past"
+	if out, err := u.command(u.touch("h")...).CombinedOutput(); exitCodeOf(err) != 125 || u.made("h") || !strings.Contains(string(out), past) {
+		t.Errorf("past, no terminal: %v: %s", err, out)
+	}
+	list(", which is past)\n")
+	// The configuration has an end for every answer; a longer one is cut, and the
+	// answer before it, past, adds nothing.
+	u.write("home/.config/skillrun/config.toml", `approvals = "7d"`+"\n")
+	if code, shown := u.at(u.touch("h"), past, "", "[a]lways for this version until 20", "", "[n]o: ", "a 30d\n"); code != 0 || !u.made("h") {
+		t.Errorf("asked again: exit %d: %s", code, shown)
+	}
+	if d := days(); d != 7 {
+		t.Errorf("kept for %v days, want 7", d)
+	}
+	// What is added later does not keep it alive.
+	read := []string{"--skill", u.skillAt, "--", "cat", filepath.Join(u.home, "data", "a.csv")}
+	a = record()
+	a.Until = a.Made.Add(time.Hour)
+	files, err := store.Files(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(*a, files); err != nil {
+		t.Fatal(err)
+	}
+	if code, shown := u.at(read, "[a]lways for asker@", "", " until 20", "", "[n]o: ", "a 2d\n"); code != 0 || !strings.Contains(shown, "three,four") {
+		t.Errorf("retry: exit %d: %s", code, shown)
+	}
+	if b := record(); !b.Until.Equal(a.Until) || len(b.Grants) != 1 {
+		t.Errorf("kept until %v with %v, want %v", b.Until, b.Grants, a.Until)
+	}
+	u.write("home/.config/skillrun/config.toml", `approvals = "soon"`+"\n")
+	if out, err := u.command(u.touch("i")...).CombinedOutput(); exitCodeOf(err) != 125 || u.made("i") || !strings.Contains(string(out), `config.toml:1:13: approvals: "soon" is not a time like 12h or 30d`) {
+		t.Errorf("bad configuration: %v: %s", err, out)
 	}
 }
 

@@ -35,8 +35,15 @@ func grantsList(c *cli.Context) error {
 	defer store.Close()
 	list, faults := store.List()
 	for _, a := range list {
-		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
-			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339))
+		until := ""
+		if !a.Until.IsZero() {
+			until = ", until " + a.Until.Format(time.RFC3339)
+		}
+		if a.Past(time.Now()) {
+			until += ", which is past"
+		}
+		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
+			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
 		for _, p := range a.Allowed {
 			text := p.Capability
 			if p.Terms != "" {

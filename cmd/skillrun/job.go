@@ -35,7 +35,8 @@ type job struct {
 	findings  []policy.Finding
 	preset    *policy.Preset
 	approve   policy.Approve
-	unasked   bool // approve is none by the preset or a configuration
+	terms     []policy.Term // of answers for good
+	unasked   bool          // approve is none by the preset or a configuration
 	strict    bool
 	allowGaps []string
 	memory    *memory  // what the user said before; nil if nothing
@@ -49,6 +50,7 @@ type job struct {
 	ownOutput bool
 	// consents are the answers that this run rests on, for the record.
 	consents []*audit.Grant
+	ends     time.Time      // of the answer that was kept, zero for never
 	accepted []string       // keys of confirm entries that the user accepted
 	given    []policy.Entry // grants in answer to a question
 }
@@ -74,6 +76,7 @@ type answers struct {
 	accepted []string // keys of confirm entries
 	grants   []policy.Entry
 	lasting  string // of the grants: "once" or "version"
+	ends     time.Time
 }
 
 // newJob brings together what has a say.
@@ -132,7 +135,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	if err := j.settings(c, config, &in); err != nil {
 		return nil, err
 	}
-	j.accepted, j.given = more.accepted, more.grants
+	j.accepted, j.given, j.ends = more.accepted, more.grants, more.ends
 	in.Grants = append(in.Grants, more.grants...)
 	in.Accepted = more.accepted
 	j.consented("terminal", more.lasting, more.grants)
@@ -186,6 +189,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		j.approve = policy.ApproveNone
 	}
 	j.unasked = j.approve == policy.ApproveNone && !c.IsSet("approve") && !j.vars.noApprove
+	j.terms = config.approvals()
 	j.strict = c.Bool("strict") || j.vars.strict || config.strict(j.preset)
 	for _, g := range c.StringSlice("allow-gap") {
 		if err := policy.CheckGap(g); err != nil {

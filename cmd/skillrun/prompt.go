@@ -51,7 +51,11 @@ func (j *job) consent() error {
 			say("%s", err)
 		}
 	}
-	a, err := ask(tty, j.name(), j.changes(), pending, j.skill != nil)
+	always := ""
+	if j.skill != nil {
+		always = "[a]lways for this version " + j.ending()
+	}
+	a, err := ask(tty, j.name(), j.changes(), pending, always)
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (j *job) consent() error {
 	lasting := "once"
 	if a.always {
 		declined := slices.DeleteFunc(keysOf(pending), func(k string) bool { return slices.Contains(keysOf(a.accepted), k) })
-		if err := j.keep(keysOf(a.accepted), declined, nil); err != nil {
+		if err := j.keep(keysOf(a.accepted), declined, nil, a.terms...); err != nil {
 			return fmt.Errorf("cannot keep the answer: %w", err)
 		}
 		lasting = "version"
@@ -109,10 +113,20 @@ func openTerminal() (*os.File, error) {
 type reply struct {
 	accepted []policy.Question
 	always   bool // for this version, rather than once
+	terms    []policy.Term
 }
 
-// ask shows what is wanted, the most dangerous first, and takes the answer.
-func ask(tty *os.File, who string, changes []string, pending []policy.Question, versioned bool) (reply, error) {
+// ending tells of an answer for good when it ends by the configuration.
+func (j *job) ending() string {
+	if end := j.until(nil); !end.IsZero() {
+		return "until " + end.Local().Format("2006-01-02 15:04") + " "
+	}
+	return ""
+}
+
+// ask shows what is wanted, the most dangerous first, and takes the answer; always
+// is the offer to keep it, "" for none.
+func ask(tty *os.File, who string, changes []string, pending []policy.Question, always string) (reply, error) {
 	for _, line := range changes {
 		fmt.Fprintf(tty, "skillrun: %s\n", line)
 	}
@@ -120,9 +134,9 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 	for i, q := range pending {
 		fmt.Fprintf(tty, "  %d. %-10s %s\n", i+1, q.Level, q.Text)
 	}
-	always, chosen := "", "which, by number, such as 1 3 (none: just return): "
+	chosen := "which, by number, such as 1 3 (none: just return): "
+	versioned := always != ""
 	if versioned {
-		always = "[a]lways for this version "
 		chosen = "which, by number, such as 1 3, with an a for this version (none: just return): "
 	}
 	in := bufio.NewReader(tty)
@@ -133,9 +147,11 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 		}
 		switch {
 		case word == "o" || word == "once":
-			return reply{pending, false}, nil
-		case (word == "a" || word == "always") && versioned:
-			return reply{pending, true}, nil
+			return reply{accepted: pending}, nil
+		case versioned && isAlways(word):
+			if terms, ok := termsOf(tty, strings.Fields(word)[1:]); ok {
+				return reply{pending, true, terms}, nil
+			}
 		case word == "n" || word == "no":
 			return reply{}, errDeclined
 		case word == "c" || word == "choose":
@@ -143,11 +159,33 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 			if err != nil {
 				return reply{}, err
 			}
-			if a, ok := choose(pending, text, versioned); ok {
+			if a, ok := choose(tty, pending, text, versioned); ok {
 				return a, nil
 			}
 		}
 	}
+}
+
+// isAlways says whether an answer is for good: "a", or "a 30d", to end sometime.
+func isAlways(answer string) bool {
+	word, _, _ := strings.Cut(answer, " ")
+	return word == "a" || word == "always"
+}
+
+// termsOf reads what such an answer says of its end, if that is sound and not past.
+func termsOf(tty *os.File, words []string) (terms []policy.Term, ok bool) {
+	for _, text := range words {
+		t, err := policy.ParseTerm(text)
+		if now := time.Now(); err == nil && !policy.Until(now, t).After(now) {
+			err = errors.New(quote(text) + " is past")
+		}
+		if err != nil {
+			fmt.Fprintf(tty, "skillrun: %v\n", err)
+			return nil, false
+		}
+		terms = append(terms, t)
+	}
+	return terms, true
 }
 
 // line asks for one line.
@@ -161,19 +199,24 @@ func line(tty *os.File, in *bufio.Reader, question string) (string, error) {
 	return strings.ToLower(strings.TrimSpace(text)), nil
 }
 
-func choose(pending []policy.Question, text string, versioned bool) (a reply, ok bool) {
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
-		if w == "a" && versioned {
-			a.always = true
-			continue
-		}
+func choose(tty *os.File, pending []policy.Question, text string, versioned bool) (a reply, ok bool) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+	var ends []string
+	for _, w := range words {
 		n, err := strconv.Atoi(w)
-		if err != nil || n < 1 || n > len(pending) {
+		switch {
+		case w == "a" && versioned:
+			a.always = true
+		case err != nil:
+			ends = append(ends, w)
+		case n < 1 || n > len(pending):
 			return reply{}, false
+		default:
+			a.accepted = append(a.accepted, pending[n-1])
 		}
-		a.accepted = append(a.accepted, pending[n-1])
 	}
-	return a, true
+	a.terms, ok = termsOf(tty, ends)
+	return a, ok && (a.always || len(ends) == 0)
 }
 
 func keysOf(qs []policy.Question) []string {

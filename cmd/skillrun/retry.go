@@ -73,7 +73,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 				return nil, err
 			}
 		}
-		always = "[a]lways for " + policy.Escape(j.skill.versioned()) + " "
+		always = "[a]lways for " + policy.Escape(j.skill.versioned()) + " " + j.ending()
 	}
 	question := fmt.Sprintf("skillrun: %d refused: %s. [r]etry with these once %s[n]o: ", len(what), strings.Join(what, ", "), always)
 	in := bufio.NewReader(tty)
@@ -84,11 +84,15 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 			return nil, nil
 		case word == "r" || word == "retry":
 			return next, nil
-		case (word == "a" || word == "always") && always != "":
-			if err := j.keep(nil, nil, texts); err != nil {
+		case isAlways(word) && always != "":
+			terms, ok := termsOf(tty, strings.Fields(word)[1:])
+			if !ok {
+				continue
+			}
+			if err := j.keep(nil, nil, texts, terms...); err != nil {
 				return nil, fmt.Errorf("cannot keep the answer: %w", err)
 			}
-			next.lasting = "version"
+			next.lasting, next.ends = "version", j.ends
 			return next, nil
 		}
 	}

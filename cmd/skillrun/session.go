@@ -82,7 +82,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	d.settings = session.Settings{
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
-		SkillGrants: config.skillGrants,
+		SkillGrants: config.skillGrants, Approvals: config.approvals(),
 		Protected: func() *policy.Protected {
 			return policy.NewProtected(d.host, workspace, dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun"), systemConfig)
 		},

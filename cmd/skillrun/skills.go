@@ -101,10 +101,13 @@ func skillStatus(places skill.Places, store *skill.Approvals, f skill.Found) (po
 		return tier, "unreadable"
 	}
 	entries, err := skill.Tree(context.Background(), f.Dir, nil, time.Now())
+	now := time.Now()
 	switch {
 	case err != nil:
 		return tier, "unreadable"
-	case errors.Is(record.Holds(s, skill.Digest(entries), time.Now()), skill.ErrOther):
+	case record.Past(now):
+		return tier, "past"
+	case errors.Is(record.Holds(s, skill.Digest(entries), now), skill.ErrOther):
 		return tier, "changed"
 	}
 	return tier, "yes"

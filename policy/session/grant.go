@@ -213,9 +213,11 @@ func (s *Session) grant(c *call, choice Choice, by string) error {
 		}
 		s.more.TaskGrants = policy.EntriesJSON(append(task, grants...))
 	case ThisVersion:
-		if err := s.approve(c); err != nil {
+		until, err := s.approve(c)
+		if err != nil {
 			return err
 		}
+		record.Until = until
 		s.state.Granted = append(s.state.Granted, grants...)
 	case ThisSession:
 		s.state.Granted = append(s.state.Granted, grants...)
@@ -227,11 +229,11 @@ func (s *Session) grant(c *call, choice Choice, by string) error {
 }
 
 // approve keeps a yes for the skill's version: in the approval record that
-// `skillrun run` keeps, too.
-func (s *Session) approve(c *call) error {
+// `skillrun run` keeps, too. It gives when the first of them ends, zero for never.
+func (s *Session) approve(c *call) (until time.Time, err error) {
 	store, err := skill.OpenApprovals(s.approvals())
 	if err != nil {
-		return err
+		return until, err
 	}
 	defer store.Close()
 	for i := range s.more.Skills {
@@ -245,38 +247,44 @@ func (s *Session) approve(c *call) error {
 		if len(keys) == 0 {
 			continue
 		}
-		if err := s.approveSkill(store, k, keys); err != nil {
-			return err
+		ends, err := s.approveSkill(store, k, keys)
+		if err != nil {
+			return until, err
 		}
+		until = policy.Sooner(until, ends)
 	}
-	return nil
+	return until, nil
 }
 
-func (s *Session) approveSkill(store *skill.Approvals, k *loaded, keys []string) error {
+func (s *Session) approveSkill(store *skill.Approvals, k *loaded, keys []string) (until time.Time, err error) {
 	now := s.set.Now()
 	sk, err := skill.Open(k.Dir)
 	if err != nil {
-		return err
+		return until, err
 	}
 	entries, err := skill.Tree(context.Background(), k.Dir, nil, now)
 	if err != nil {
-		return err
+		return until, err
 	}
 	tree := skill.Digest(entries)
 	if fmt.Sprintf("%x", tree) != k.Tree {
-		return fmt.Errorf("skill %q changed since it was loaded: no answer for this version", k.Name)
+		return until, fmt.Errorf("skill %q changed since it was loaded: no answer for this version", k.Name)
 	}
 	a := skill.Approval{
 		Skill: sk.Name, Release: sk.Version, Dir: skill.Path(k.Dir), Manifest: sk.Manifest,
 		By: s.set.User, Made: now.UTC().Truncate(time.Second), Accepted: keys,
 	}
+	if until = policy.Until(now, s.set.Approvals...); !until.IsZero() {
+		a.Until = until.UTC().Truncate(time.Second)
+	}
 	before, err := store.Find(k.Dir)
 	if err != nil {
-		return err
+		return until, err
 	}
 	if before != nil && before.Holds(sk, tree, now) == nil {
 		a.Accepted = append(slices.Clone(before.Accepted), keys...)
 		a.Declined, a.Hosts, a.Grants, a.Allowed = before.Declined, before.Hosts, before.Grants, before.Allowed
+		a.Until = policy.Sooner(a.Until, before.Until)
 	}
 	slices.Sort(a.Accepted)
 	a.Accepted = slices.Compact(a.Accepted)
@@ -288,5 +296,5 @@ func (s *Session) approveSkill(store *skill.Approvals, k *loaded, keys []string)
 		}
 	}
 	a.Allowed = append(a.Allowed, skill.Permissions(allowed)...)
-	return store.Put(a, entries)
+	return a.Until, store.Put(a, entries)
 }

@@ -3,12 +3,14 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/session"
 )
@@ -171,6 +173,68 @@ func TestThisVersion(t *testing.T) {
 	later("the same version", policy.Allow)
 	w.file("home/.claude/skills/pdf/more.md", "x")
 	later("another version", policy.Confirm)
+}
+
+// By the configuration an answer for the skill's version ends, and a second one
+// does not keep the first alive.
+func TestThisVersionEnds(t *testing.T) {
+	w := newWorld(t, "power-user")
+	dir := w.skill("own/pdf", `[{"capability":"web.post","effect":"confirm","constraints":{"resource_scope":["a.com"]}},
+		{"capability":"web.fetch","effect":"confirm","constraints":{"resource_scope":["a.com"]}}]`)
+	for _, text := range []string{"30d", "365d"} {
+		term, err := policy.ParseTerm(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set.Approvals = append(w.set.Approvals, term)
+	}
+	to := func(capability string) session.Action {
+		return action("To", policy.Request{Capability: capability, Hosts: []string{"a.com"}})
+	}
+	begin := w.at
+	// in gives a session with the skill, after so many days.
+	in := func(days int) *session.Session {
+		t.Helper()
+		w.at = begin.Add(time.Duration(days) * 24 * time.Hour)
+		s, err := session.Start(ctx, w.set, fmt.Sprintf("day-%d", days))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		v := w.want(s.Load(ctx, dir, session.ByUser), policy.Allow, "loading")
+		if strings.Contains(v.Reason, "which is past") != (days >= 30) {
+			t.Errorf("day %d: %s", days, v.Reason)
+		}
+		return s
+	}
+	keep := func(s *session.Session, capability string) {
+		t.Helper()
+		v := w.want(s.Decide(ctx, to(capability)), policy.Confirm, capability)
+		if err := s.Answer(v.Call, session.ThisVersion); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(in(0), "web.post")
+	s := in(20)
+	w.want(s.Decide(ctx, to("web.post")), policy.Allow, "before the end")
+	keep(s, "web.fetch")
+	s = in(29)
+	w.want(s.Decide(ctx, to("web.fetch")), policy.Allow, "the second answer")
+	s = in(30)
+	w.want(s.Decide(ctx, to("web.post")), policy.Confirm, "the first at its end")
+	w.want(s.Decide(ctx, to("web.fetch")), policy.Confirm, "the second with it")
+	ends := 0
+	for r, err := range audit.Records(w.set.Dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := r.Grant; g != nil && g.For == "version" && g.Until.Equal(begin.Add(30*24*time.Hour).Truncate(time.Second)) {
+			ends++
+		}
+	}
+	if ends != 2 {
+		t.Errorf("%d records tell the end, want 2", ends)
+	}
 }
 
 // An entry's expiry, window, rate and patterns go with the yes to it.

@@ -199,7 +199,7 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	if err != nil {
 		return nil, nil, err
 	}
-	approval, err := s.approval(sk, tree, now)
+	approval, past, err := s.approval(sk, tree, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,6 +207,9 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	k.Dir, k.Version, k.Declared, k.At = sk.Dir, sk.Version, len(docs) > 0, s.now()
 	k.Tree, k.Manifest = hex.EncodeToString(tree[:]), hex.EncodeToString(sk.Manifest[:])
 	k.Tier, k.Why = s.set.Places.Trust(sk.Dir)
+	if past != "" {
+		k.Why += "; " + policy.Escape(past)
+	}
 	for _, d := range docs {
 		if d.Skill.HasTier {
 			k.Tier = min(k.Tier, d.Skill.Tier)
@@ -264,21 +267,26 @@ func (s *Session) name(sk *skill.Skill) string {
 func (s *Session) approvals() string { return filepath.Join(s.set.Dir, "approvals") }
 
 // approval finds the approval that holds for the skill as it is, nil if there
-// is none.
-func (s *Session) approval(sk *skill.Skill, tree [32]byte, now time.Time) (*skill.Approval, error) {
+// is none, and says if one is past.
+func (s *Session) approval(sk *skill.Skill, tree [32]byte, now time.Time) (a *skill.Approval, past string, err error) {
 	if _, err := os.Lstat(s.approvals()); os.IsNotExist(err) {
-		return nil, nil
+		return nil, "", nil
 	}
 	store, err := skill.OpenApprovals(s.approvals())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer store.Close()
-	a, err := store.Find(sk.Dir)
-	if err != nil || a == nil || a.Holds(sk, tree, now) != nil {
-		return nil, err
+	if a, err = store.Find(sk.Dir); err != nil || a == nil {
+		return nil, "", err
 	}
-	return a, nil
+	if err := a.Holds(sk, tree, now); err != nil {
+		if a.Past(now) {
+			past = err.Error()
+		}
+		return nil, past, nil
+	}
+	return a, "", nil
 }
 
 // settle makes a skill part of the session, as far as its verdict lets it.

@@ -64,6 +64,9 @@ type Settings struct {
 	Undeclared map[policy.Level]policy.Effect
 	Limits     policy.Limits
 
+	// Approvals are how long an answer for a skill's version holds: all bound it.
+	Approvals []policy.Term
+
 	// Asker answers where the policy asks; nil leaves it to the host.
 	Asker Asker
 	// Risky is the level of risk from which on the Asker is called although the

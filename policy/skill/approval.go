@@ -44,10 +44,12 @@ type Approval struct {
 	Grants []string `json:"grants,omitempty"`
 	// Declined are the keys of entries that the user was asked about and did
 	// not accept: they are not asked again for this version.
-	Declined []string  `json:"declined,omitempty"`
-	By       string    `json:"by"` // user name
-	UID      int       `json:"uid"`
-	Made     time.Time `json:"made"`
+	Declined []string `json:"declined,omitempty"`
+	// Until is when it ends; zero is never.
+	Until time.Time `json:"until,omitzero"`
+	By    string    `json:"by"` // user name
+	UID   int       `json:"uid"`
+	Made  time.Time `json:"made"`
 }
 
 // Sum is a SHA-256, in JSON 64 hexadecimal digits.
@@ -84,6 +86,10 @@ func (p *Path) UnmarshalText(b []byte) error {
 // ErrOther is in the errors of Holds: the approval is sound, and not for this.
 var ErrOther = errors.New("asks again")
 
+// Past says whether the approval has ended. A clock that is set back undoes that
+// as far as to a day before it was made; see [Approval.Holds].
+func (a *Approval) Past(now time.Time) bool { return !a.Until.IsZero() && !now.Before(a.Until) }
+
 // Holds says why the approval does not hold for a skill at a time; nil if it
 // does.
 func (a *Approval) Holds(s *Skill, tree [32]byte, now time.Time) error {
@@ -92,6 +98,8 @@ func (a *Approval) Holds(s *Skill, tree [32]byte, now time.Time) error {
 		return fmt.Errorf("approval of %q is for %q: %w", s.Name, a.Dir, ErrOther)
 	case a.Tree != tree || a.Manifest != s.Manifest:
 		return fmt.Errorf("skill %q changed since it was approved: %w", s.Name, ErrOther)
+	case a.Past(now):
+		return fmt.Errorf("skill %q was approved until %s, which is past: %w", s.Name, a.Until.UTC().Format(time.RFC3339), ErrOther)
 	case now.Before(a.Made.Add(-24 * time.Hour)):
 		return fmt.Errorf("approval of %q is from the future (%s): %w", s.Name, a.Made.UTC().Format(time.RFC3339), ErrOther)
 	}

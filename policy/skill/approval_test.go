@@ -44,7 +44,7 @@ func approved(t *testing.T) (s *skill.Skill, state, record, tree string) {
 	check(t, p.Put(skill.Approval{
 		Skill: s.Name, Release: s.Version, Dir: skill.Path(s.Dir), Manifest: s.Manifest, Accepted: []string{"k1", "k2"},
 		Allowed: []skill.Permission{{Capability: "web.fetch", Scope: []string{"b.example", "a.example"}}, {Capability: "filesystem.read"}},
-		Hosts:   []string{"a.example"}, By: "u", Made: made,
+		Hosts:   []string{"a.example"}, By: "u", Made: made, Until: made.AddDate(1, 0, 0),
 	}, entries))
 	files, err := filepath.Glob(state + "/*")
 	check(t, err)
@@ -63,7 +63,7 @@ func TestApproval(t *testing.T) {
 	want := &skill.Approval{
 		Version: 1, Skill: "csv-report", Release: "1.2", Dir: skill.Path(s.Dir), Tree: tree, Manifest: s.Manifest, Accepted: []string{"k1", "k2"},
 		Allowed: []skill.Permission{{Capability: "web.fetch", Scope: []string{"a.example", "b.example"}}, {Capability: "filesystem.read"}},
-		Hosts:   []string{"a.example"}, By: "u", UID: os.Geteuid(), Made: made,
+		Hosts:   []string{"a.example"}, By: "u", UID: os.Geteuid(), Made: made, Until: made.AddDate(1, 0, 0),
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Fatal(diff)
@@ -75,6 +75,7 @@ func TestApproval(t *testing.T) {
 	}
 	soon := made.Add(time.Hour)
 	check(t, a.Holds(s, tree, soon))
+	check(t, a.Holds(s, tree, a.Until.Add(-time.Microsecond)))
 	changed := *s
 	changed.Manifest[0] ^= 1
 	moved := *s
@@ -83,6 +84,8 @@ func TestApproval(t *testing.T) {
 		"another tree":     a.Holds(s, [32]byte{1}, soon),
 		"another manifest": a.Holds(&changed, tree, soon),
 		"another place":    a.Holds(&moved, tree, soon),
+		"at its end":       a.Holds(s, tree, a.Until),
+		"after its end":    a.Holds(s, tree, a.Until.AddDate(9, 0, 0)),
 		"too early":        a.Holds(s, tree, made.AddDate(0, 0, -2)),
 	} {
 		if !errors.Is(err, skill.ErrOther) || (strings.Contains(err.Error(), "\n") || !utf8.ValidString(err.Error())) {

@@ -55,6 +55,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Process is a started run.
 type Process struct {
 	guardian  int // valid once forked is closed
+	handle    int // its pidfd, likewise; -1 if there is none any more
 	board     *board
 	cleanup   []int         // descriptors to close at the end
 	sockets   []int         // those of them that are the plan's sockets
@@ -91,7 +92,7 @@ type State struct {
 // ([Process.Ready]), and starts a process that confines itself and waits: nothing
 // of the command has run. Call [Process.Begin] to let it, or [Process.Abort].
 func Start(plan *Plan, cmd *Command) (*Process, error) {
-	p := &Process{forked: make(chan struct{}), ended: make(chan struct{})}
+	p := &Process{handle: -1, forked: make(chan struct{}), ended: make(chan struct{})}
 	ok := false
 	defer func() {
 		if !ok {
@@ -170,12 +171,12 @@ func (p *Process) hold(flags uintptr) {
 	g := p.guard
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, 0, 0, uintptr(unsafe.Pointer(&g.mask)), signalSize, 0, 0)
 
-	var pid int
+	var pid, handle int
 	var errno syscall.Errno
 	forks := func() {
 		forking.Lock()
 		defer forking.Unlock()
-		pid, errno = fork(g, &p.tape, flags|syscall.CLONE_FILES)
+		pid, handle, errno = fork(g, &p.tape, flags|syscall.CLONE_FILES)
 	}
 	if flags&uintptr(NSUser) == 0 {
 		forks()
@@ -191,7 +192,7 @@ func (p *Process) hold(flags uintptr) {
 		p.lose()
 		return
 	}
-	p.guardian = pid
+	p.guardian, p.handle = pid, handle
 	close(p.forked)
 	var status syscall.WaitStatus
 	for {
@@ -281,21 +282,21 @@ var forking sync.Mutex
 //go:noinline
 //go:nosplit
 //go:norace
-func fork(g *guard, t *tape, flags uintptr) (int, syscall.Errno) {
+func fork(g *guard, t *tape, flags uintptr) (pid, handle int, errno syscall.Errno) {
 	beforeFork() // from here on no signal interrupts, and the stack does not move
-	var here byte
-	stack := uintptr(unsafe.Pointer(&here)) &^ (kernelPage - 1)
+	var fd int32
+	stack := uintptr(unsafe.Pointer(&fd)) &^ (kernelPage - 1)
 	heap := stack&^(arenaSize-1) - arenaSize
 	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DONTFORK)
 	sys(syscall.SYS_MADVISE, stack-kernelPage, 3*kernelPage, unix.MADV_DOFORK)
 	t.bring(g.board) // wherever the kernel had put them
-	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|sigChld, 0, 0, 0, 0, 0)
-	if pid == 0 && errno == 0 {
+	n, errno := sys(syscall.SYS_CLONE, flags|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&fd)))
+	if n == 0 && errno == 0 {
 		g.watch()
 	}
 	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DOFORK)
 	afterFork()
-	return int(pid), errno
+	return int(n), int(fd), errno
 }
 
 // arenaSize is the size and alignment of the pieces in which Go has its heap, one
@@ -365,8 +366,8 @@ func (p *Process) Abort() {
 }
 
 func (p *Process) end() {
-	if <-p.forked; p.guardian != 0 {
-		syscall.Kill(p.guardian, syscall.SIGKILL)
+	if <-p.forked; p.handle >= 0 {
+		unix.PidfdSendSignal(p.handle, unix.SIGKILL, nil, 0)
 	}
 }
 
@@ -492,6 +493,10 @@ func (p *Process) closeAll() {
 	if p.board != nil && load(&p.board.began) != 0 {
 		p.cleanup = append(p.cleanup, int(p.board.pidfd))
 		p.board.began = 0
+	}
+	if p.handle >= 0 {
+		p.cleanup = append(p.cleanup, p.handle)
+		p.handle = -1
 	}
 	for _, fd := range p.cleanup {
 		unix.Close(fd)

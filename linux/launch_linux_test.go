@@ -306,3 +306,30 @@ func TestGuardianHeap(t *testing.T) {
 		t.Errorf("the guardian has %d KiB of memory, the launcher %d", guardian>>10, own>>10)
 	}
 }
+
+// A run that is closed without having begun ends, however often it is closed, and
+// nobody else is ended for it.
+func TestCloseUnbegun(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+		for range 20 {
+			p, err := linux.Start(plan, &linux.Command{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo > begun"}, Dir: dir, Stdio: [3]int{-1, -1, -1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Ready(); err != nil {
+				t.Fatal(err)
+			}
+			guardian := p.Begun().Guardian
+			p.Close()
+			p.Abort()
+			if err := unix.Kill(guardian, 0); err != unix.ESRCH {
+				t.Fatalf("the guardian is still there: %v", err)
+			}
+		}
+		if list, _ := os.ReadDir(dir); len(list) > 0 {
+			t.Errorf("the command ran: %v", list)
+		}
+	})
+}

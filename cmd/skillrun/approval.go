@@ -27,7 +27,8 @@ func (m *memory) holds() bool { return m != nil && m.stale == nil }
 // record, if there is one. A record that is damaged or somebody else's is an
 // error.
 func (j *job) recall() error {
-	j.skill.tier, j.skill.why = j.places().Trust(j.skill.Dir)
+	j.skill.placed, j.skill.why = j.places().Trust(j.skill.Dir, nil)
+	j.skill.tier = j.skill.placed
 	store, err := openApprovals(j, false)
 	if err != nil {
 		return err
@@ -43,6 +44,9 @@ func (j *job) recall() error {
 				return err
 			}
 			j.memory = &memory{record, record.Holds(j.skill.Skill, j.skill.tree, time.Now())}
+			if j.memory.holds() {
+				j.skill.tier, j.skill.why = j.places().Trust(j.skill.Dir, record)
+			}
 		}
 	}
 	return nil
@@ -85,7 +89,8 @@ func openApprovals(j *job, create bool) (*skill.Approvals, error) {
 
 // keep stores what the user allowed this version of the skill: the answers to
 // the manifest's questions, and grants beyond it. What a record that holds says
-// stays, its end too, if that is sooner than the terms'. It is the version that was measured before the user was asked, or none.
+// stays, its end too, if that is sooner than the terms'. It is the version that was
+// measured before the user was asked, or none.
 func (j *job) keep(accepted, declined, grants []string, terms ...policy.Term) error {
 	entries, err := skill.Tree(context.Background(), j.skill.Dir, nil, time.Now())
 	if err != nil {
@@ -103,6 +108,7 @@ func (j *job) keep(accepted, declined, grants []string, terms ...policy.Term) er
 		a.Accepted = append(append([]string(nil), m.record.Accepted...), accepted...)
 		a.Declined = append(append([]string(nil), m.record.Declined...), declined...)
 		a.Grants = append(append([]string(nil), m.record.Grants...), grants...)
+		a.Promoted = m.record.Promoted
 		a.Until = policy.Sooner(a.Until, m.record.Until)
 	}
 	j.ends = a.Until

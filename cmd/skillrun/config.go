@@ -225,13 +225,14 @@ func (c *configuration) grants(skill *loadedSkill) (grants []policy.Entry) {
 		grants = append(grants, f.Grants...)
 	}
 	if skill != nil {
-		grants = append(grants, c.skillGrants(skill.Dir, skill.tier)...)
+		grants = append(grants, c.skillGrants(skill.Dir, skill.placed)...)
 	}
 	return grants
 }
 
 // skillGrants are those for one skill: by its directory, or by the directory's
-// name where the user installed it. What a skill calls itself has no part in it.
+// name where the user installed it, as its tier by its place alone tells. What a
+// skill calls itself has no part in it.
 func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []policy.Entry) {
 	for _, f := range c.files {
 		for _, s := range f.Skills {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy"
+	"skillrun/policy/scan"
 	"skillrun/policy/skill"
 )
 
@@ -21,9 +23,12 @@ func grantsCommand() *cli.Command {
 		Usage: "list what was allowed for good, and take it back",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "every skill version that was approved, with what it may", Action: wordless(grantsList)},
+			{Name: "promote", Usage: "trust this version of a skill as one that you installed", UsageText: "skillrun grants promote [--until WHEN] DIR", Flags: []cli.Flag{
+				&cli.StringFlag{Name: "until", Usage: "let it end `WHEN`: 12h, 30d, or the last day, as 2026-12-31"},
+			}, Action: grantsPromote},
 			{Name: "revoke", Usage: "forget what was allowed to a skill", UsageText: "skillrun grants revoke DIR|ID", Action: grantsRevoke},
 		},
-		Action: func(c *cli.Context) error { return usage(errors.New("grants: list or revoke")) },
+		Action: func(c *cli.Context) error { return usage(errors.New("grants: list, promote or revoke")) },
 	}
 }
 
@@ -44,6 +49,9 @@ func grantsList(c *cli.Context) error {
 		}
 		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
 			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
+		if a.Promoted {
+			fmt.Fprintln(os.Stdout, "          promoted: trusted as an approved skill")
+		}
 		for _, p := range a.Allowed {
 			text := p.Capability
 			if p.Terms != "" {
@@ -62,6 +70,89 @@ func grantsList(c *cli.Context) error {
 		return exitError{1}
 	}
 	return nil
+}
+
+// grantsPromote makes one version of a skill an approved one. What the user allowed
+// it stays.
+func grantsPromote(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage(errors.New("grants promote: name a skill's directory"))
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	j := &job{host: thisHost(), cwd: cwd, workspace: gitTop(cwd)}
+	if resolved, err := j.host.Resolve(j.workspace); err == nil {
+		j.workspace = resolved
+	}
+	if j.skill, err = loadSkill(c.Args().First()); err != nil {
+		return err
+	}
+	config, err := loadConfiguration(j.host, j.workspace, j.skill.Dir)
+	if err != nil {
+		return err
+	}
+	if j.terms = config.approvals(); c.IsSet("until") {
+		t, err := policy.ParseTerm(c.String("until"))
+		if err != nil {
+			return usage(fmt.Errorf("--until: %w", err))
+		}
+		if now := time.Now(); !policy.Until(now, t).After(now) {
+			return usage(fmt.Errorf("--until: %s is past", quote(c.String("until"))))
+		}
+		j.terms = append(j.terms, t)
+	}
+	if err := j.recall(); err != nil {
+		return err
+	}
+	if j.skill.tier >= policy.Approved {
+		return fmt.Errorf("skill %s is %s as it is (%s)", quote(j.skill.Name), j.skill.tier, j.skill.why)
+	}
+	entries, err := skill.Tree(context.Background(), j.skill.Dir, nil, time.Now())
+	if err != nil {
+		return err
+	}
+	for _, f := range j.skill.Files {
+		if strings.EqualFold(f.Name, "SKILL.md") {
+			for _, found := range scan.Injections(f.Name, string(f.Data)) {
+				say("%s", found)
+			}
+		}
+	}
+	a := skill.Approval{Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest}
+	a.Until = j.until(nil)
+	if m := j.memory; m.holds() {
+		a = *m.record
+		a.Until = policy.Sooner(a.Until, j.until(nil))
+	}
+	a.Promoted, a.By, a.Made = true, j.host.User, time.Now().UTC().Truncate(time.Second)
+	store, err := openApprovals(j, true)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := store.Put(a, entries); err != nil {
+		return err
+	}
+	return j.note(&audit.Grant{Action: "promote", For: "version", By: "grants promote", Until: a.Until, Skill: audit.Skill{
+		Name: a.Skill, Version: a.Release, Dir: j.skill.Dir, Tier: policy.Approved.String(), Tree: audit.Digest(skill.Digest(entries)), Manifest: audit.Digest(a.Manifest),
+	}})
+}
+
+// note writes a record of consent.
+func (j *job) note(grant *audit.Grant) error {
+	dir, err := j.stateDir()
+	if err != nil {
+		return err
+	}
+	log, err := audit.Open(dir, audit.Options{})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	_, err = log.Append(grant)
+	return err
 }
 
 func grantsRevoke(c *cli.Context) error {
@@ -98,17 +189,7 @@ func grantsRevoke(c *cli.Context) error {
 	if err := store.Revoke(name); err != nil {
 		return err
 	}
-	dir, err := j.stateDir()
-	if err != nil {
-		return err
-	}
-	log, err := audit.Open(dir, audit.Options{})
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	_, err = log.Append(grant)
-	return err
+	return j.note(grant)
 }
 
 func capabilitiesOf(a *skill.Approval) (list []audit.Capability) {

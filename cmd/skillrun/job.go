@@ -150,7 +150,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		}
 	}
 	set, findings, err := policy.Compose(in)
-	if err == nil && set.NeedsHosts() && j.skill != nil && !j.memory.holds() {
+	if err == nil && len(in.Hosts) == 0 && j.skill != nil && set.NeedsHosts() {
 		in.Hosts = scan.Hosts(os.DirFS(j.skill.Dir))
 		set, findings, err = policy.Compose(in)
 	}

@@ -82,7 +82,11 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	d.settings = session.Settings{
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
-		SkillGrants: config.skillGrants, Approvals: config.approvals(),
+		SkillGrants: func(dir string, tier policy.Tier) []policy.Entry {
+			placed, _ := places.Trust(dir, nil)
+			return config.skillGrants(dir, min(tier, placed))
+		},
+		Approvals: config.approvals(),
 		Protected: func() *policy.Protected {
 			return policy.NewProtected(d.host, workspace, dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun"), systemConfig)
 		},

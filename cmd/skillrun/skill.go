@@ -9,8 +9,9 @@ import (
 type loadedSkill struct {
 	*skill.Skill
 	tier      policy.Tier
-	why       string   // of the tier
-	tree      [32]byte // digest of all its files; zero while nobody needed it
+	placed    policy.Tier // what the tier is by its place alone
+	why       string      // of the tier
+	tree      [32]byte    // digest of all its files; zero while nobody needed it
 	documents []*policy.Document
 	findings  []policy.Finding
 }

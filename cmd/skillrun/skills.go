@@ -85,7 +85,7 @@ func listSkills(workspace string) error {
 // skillStatus gives a skill's tier, and whether this version of it was
 // approved.
 func skillStatus(places skill.Places, store *skill.Approvals, f skill.Found) (policy.Tier, string) {
-	tier, _ := places.Trust(f.Dir)
+	tier, _ := places.Trust(f.Dir, nil)
 	if store == nil {
 		return tier, "no"
 	}
@@ -110,5 +110,6 @@ func skillStatus(places skill.Places, store *skill.Approvals, f skill.Found) (po
 	case errors.Is(record.Holds(s, skill.Digest(entries), now), skill.ErrOther):
 		return tier, "changed"
 	}
+	tier, _ = places.Trust(f.Dir, record)
 	return tier, "yes"
 }

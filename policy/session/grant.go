@@ -283,7 +283,7 @@ func (s *Session) approveSkill(store *skill.Approvals, k *loaded, keys []string)
 	}
 	if before != nil && before.Holds(sk, tree, now) == nil {
 		a.Accepted = append(slices.Clone(before.Accepted), keys...)
-		a.Declined, a.Hosts, a.Grants, a.Allowed = before.Declined, before.Hosts, before.Grants, before.Allowed
+		a.Declined, a.Hosts, a.Grants, a.Allowed, a.Promoted = before.Declined, before.Hosts, before.Grants, before.Allowed, before.Promoted
 		a.Until = policy.Sooner(a.Until, before.Until)
 	}
 	slices.Sort(a.Accepted)

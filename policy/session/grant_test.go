@@ -13,6 +13,7 @@ import (
 	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/session"
+	"skillrun/policy/skill"
 )
 
 // skill makes a skill with a manifest, "" for none, and gives its directory:
@@ -173,6 +174,51 @@ func TestThisVersion(t *testing.T) {
 	later("the same version", policy.Allow)
 	w.file("home/.claude/skills/pdf/more.md", "x")
 	later("another version", policy.Confirm)
+}
+
+// A promoted skill is an approved one, and stays it when a yes is added; another
+// version is not.
+func TestPromoted(t *testing.T) {
+	w := newWorld(t, "paranoid")
+	dir := w.skill("project/pdf", `[{"capability":"web.post","effect":"confirm","constraints":{"resource_scope":["a.com"]}}]`)
+	load := func(name string) (session.Verdict, *session.Session) {
+		t.Helper()
+		s, err := session.Start(ctx, w.set, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s.Load(ctx, dir, session.ByUser), s
+	}
+	v, _ := load("before")
+	w.want(v, policy.Deny, "an untrusted skill")
+	sk, err := skill.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := skill.Tree(ctx, dir, nil, w.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := skill.OpenApprovals(filepath.Join(w.set.Dir, "approvals"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Put(skill.Approval{Skill: "pdf", Dir: skill.Path(sk.Dir), Manifest: sk.Manifest, Promoted: true, By: "u", Made: w.at}, entries); err != nil {
+		t.Fatal(err)
+	}
+	v, s := load("promoted")
+	w.want(v, policy.Allow, "the promoted skill")
+	v = w.want(s.Decide(ctx, action("Post", policy.Request{Capability: "web.post", Hosts: []string{"a.com"}})), policy.Confirm, "what it asks for")
+	if err := s.Answer(v.Call, session.ThisVersion); err != nil {
+		t.Fatal(err)
+	}
+	v, _ = load("with a yes")
+	w.want(v, policy.Allow, "the promoted skill with a yes")
+	w.file("ws/.claude/skills/pdf/more.md", "x")
+	v, _ = load("changed")
+	w.want(v, policy.Deny, "another version")
 }
 
 // By the configuration an answer for the skill's version ends, and a second one

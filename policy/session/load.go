@@ -206,7 +206,7 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	k = &candidateSkill{findings: sk.Findings}
 	k.Dir, k.Version, k.Declared, k.At = sk.Dir, sk.Version, len(docs) > 0, s.now()
 	k.Tree, k.Manifest = hex.EncodeToString(tree[:]), hex.EncodeToString(sk.Manifest[:])
-	k.Tier, k.Why = s.set.Places.Trust(sk.Dir)
+	k.Tier, k.Why = s.set.Places.Trust(sk.Dir, approval)
 	if past != "" {
 		k.Why += "; " + policy.Escape(past)
 	}

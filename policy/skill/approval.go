@@ -45,6 +45,8 @@ type Approval struct {
 	// Declined are the keys of entries that the user was asked about and did
 	// not accept: they are not asked again for this version.
 	Declined []string `json:"declined,omitempty"`
+	// Promoted makes this version an approved skill wherever it lies.
+	Promoted bool `json:"promoted,omitempty"`
 	// Until is when it ends; zero is never.
 	Until time.Time `json:"until,omitzero"`
 	By    string    `json:"by"` // user name

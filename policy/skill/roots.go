@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -221,14 +222,17 @@ func (s *searcher) dir(dir string, depth int) {
 }
 
 // Trust says how far the skill in a resolved directory is trusted, and why in
-// one line. It follows from where the skill lies and who can write there. What the
-// skill says of itself has no part in it, nor what the user approved.
-func (p Places) Trust(dir string) (policy.Tier, string) {
+// one line. It follows from where the skill lies, who can write there, and from an
+// approval that holds for this version (see [Approval.Holds]), nil for none. What
+// the skill says of itself has no part in it.
+func (p Places) Trust(dir string, a *Approval) (policy.Tier, string) {
 	where := p.Locate(dir)
 	owner, safe := ownership(dir)
 	switch {
 	case where.Scope == System && safe && owner == 0:
 		return policy.BuiltIn, "installed for the whole machine"
+	case a != nil && a.Promoted:
+		return policy.Approved, "promoted by " + a.By + " on " + a.Made.UTC().Format(time.DateOnly)
 	case where.Scope == User && !safe:
 		return policy.Untrusted, "in the user's skills, but others can write there"
 	case where.Scope == User && (owner == os.Geteuid() || owner == 0):

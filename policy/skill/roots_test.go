@@ -85,41 +85,46 @@ func TestDiscoverBound(t *testing.T) {
 
 func TestTrust(t *testing.T) {
 	p, top := machine(t)
+	record := &skill.Approval{Promoted: true, By: "u", Made: made}
 	for _, tt := range []struct {
-		dir  string
-		want policy.Tier
+		dir      string
+		approval *skill.Approval
+		want     policy.Tier
 	}{
-		{"/home/.claude/skills/one", policy.Approved},
-		{"/home/.agents/skills/three", policy.Approved},
-		{"/home/elsewhere", policy.Untrusted},
-		{"/proj/.claude/skills/six", policy.Untrusted},
-		{"/proj/skills/four", policy.Untrusted},
-		{"/other/.claude/skills/nine", policy.Untrusted},
+		{"/home/.claude/skills/one", nil, policy.Approved},
+		{"/home/.agents/skills/three", nil, policy.Approved},
+		{"/home/elsewhere", nil, policy.Untrusted},
+		{"/home/elsewhere", &skill.Approval{By: "u", Made: made}, policy.Untrusted}, // accepted entries do not promote
+		{"/home/elsewhere", record, policy.Approved},
+		{"/proj/.claude/skills/six", nil, policy.Untrusted},
+		{"/proj/.claude/skills/six", record, policy.Approved},
+		{"/proj/skills/four", nil, policy.Untrusted},
+		{"/other/.claude/skills/nine", nil, policy.Untrusted},
 	} {
-		if got, why := p.Trust(top + tt.dir); got != tt.want || why == "" {
+		if got, why := p.Trust(top+tt.dir, tt.approval); got != tt.want || why == "" {
 			t.Errorf("%s: %s (%s), want %s", tt.dir, got, why, tt.want)
 		}
 	}
 	// A home that is itself the project is the project's.
 	inside := skill.Places{Home: top + "/home", Project: top}
-	if got, _ := inside.Trust(top + "/home/.claude/skills/one"); got != policy.Untrusted {
+	if got, _ := inside.Trust(top+"/home/.claude/skills/one", nil); got != policy.Untrusted {
 		t.Errorf("within the project: %s", got)
 	}
 	// A settings directory that is a link to a repository is still the user's.
 	check(t, os.Rename(top+"/home/.claude", top+"/dotfiles"))
 	check(t, os.Symlink(top+"/dotfiles", top+"/home/.claude"))
-	if got, why := p.Trust(top + "/dotfiles/skills/one"); got != policy.Approved {
+	if got, why := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Approved {
 		t.Errorf("through a link: %s, %s", got, why)
 	}
 	// Where others can write, the place says nothing.
 	check(t, os.Chmod(top+"/dotfiles/skills/one", 0o757))
-	if got, _ := p.Trust(top + "/dotfiles/skills/one"); got != policy.Untrusted {
+	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
 		t.Errorf("others can write: %s", got)
 	}
 	if os.Geteuid() == 0 {
 		check(t, os.Chmod(top+"/dotfiles/skills/one", 0o755))
 		check(t, os.Lchown(top+"/dotfiles/skills/one", 12345, 12345))
-		if got, _ := p.Trust(top + "/dotfiles/skills/one"); got != policy.Untrusted {
+		if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
 			t.Errorf("foreign: %s", got)
 		}
 	}

@@ -288,7 +288,7 @@ func TestGuardianHeap(t *testing.T) {
 		}
 		return n << 10
 	}
-	f := linux.Probe()
+	f := linux.ProbeDeep()
 	dir := tempDir(t)
 	plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
 	p, err := linux.Start(plan, &linux.Command{Path: "/bin/sleep", Argv: []string{"sleep", "60"}, Dir: dir, Stdio: [3]int{-1, -1, -1}})

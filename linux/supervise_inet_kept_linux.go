@@ -71,7 +71,9 @@ func (n *inet) forget(k *inetSocket) {
 	}
 	remove(n.serving, k.actual.Port(), k)
 	if k.end != nil {
-		k.end.close()
+		// Closing waits for whoever passes on what came from it, who waits for
+		// n.mu.
+		go k.end.close()
 		remove(n.ports, k.asked.Port(), k)
 	}
 }

@@ -507,6 +507,14 @@ func TestSupervisedInternetCrowd(t *testing.T) {
 	}
 }
 
+// A run that ends while its datagrams are being passed on does not hold its
+// launcher for ever.
+func TestSupervisedInternetEnds(t *testing.T) {
+	if ok, err := linux.ForgetsWhileCarrying(10 * time.Second); !ok || err != nil {
+		t.Errorf("a socket is not forgotten: %v", err)
+	}
+}
+
 // Data of callers that wait for their turn is bounded, since no limit of the run
 // counts it.
 func TestHold(t *testing.T) {

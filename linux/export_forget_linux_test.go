@@ -18,6 +18,7 @@ func ForgetsWhileCarrying(within time.Duration) (bool, error) {
 	if e != 0 {
 		return false, e
 	}
+	n.carriers.Add(1)
 	go n.carry(k)
 	n.mu.Lock() // at which whoever passes on stops, once it has read
 	if _, err := unix.Write(fd, []byte("x")); err != nil {

@@ -39,12 +39,12 @@ const (
 	// deliverWait is how long a datagram waits for a caller that does not
 	// read, before it is lost.
 	deliverWait = 2 * time.Second
+	// carryWait is how long the datagrams of a forgotten socket are passed on.
+	carryWait = 2 * time.Second
 	// firstPort is the first of the ports given to datagram sockets that name
 	// none.
 	firstPort = 32768
 )
-
-func (d *datagramEnd) close() { d.file.Close() }
 
 // newDatagram makes a datagram socket's stand-in and gives the caller's end.
 func (n *inet) newDatagram(k *inetSocket, domain, typ, proto int) (int, unix.Errno) {
@@ -64,8 +64,11 @@ func (n *inet) newDatagram(k *inetSocket, domain, typ, proto int) (int, unix.Err
 	return pair[1], 0
 }
 
-// carry passes on what the caller sends without an address.
+// carry passes on what the caller sends without an address, and what it had sent
+// when the socket was forgotten.
 func (n *inet) carry(k *inetSocket) {
+	defer n.carriers.Done()
+	defer k.end.file.Close()
 	raw, err := k.end.file.SyscallConn()
 	if err != nil {
 		return

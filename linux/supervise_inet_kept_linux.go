@@ -1,6 +1,10 @@
 package linux
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // Which sockets of the run are remembered, and how long a copy of each is held.
 
@@ -34,7 +38,11 @@ func (n *inet) keep(fd int, k *inetSocket) unix.Errno {
 		n.forget(old) // the number is used again
 	}
 	for n.held.Len() >= n.most {
-		n.forget(n.held.Front().Value.(*inetSocket))
+		oldest := n.held.Front().Value.(*inetSocket)
+		n.forget(oldest)
+		if oldest.end != nil {
+			oldest.end.file.SetReadDeadline(time.Now()) // the run still sends by it
+		}
 	}
 	n.sockets[k.ino] = k
 	k.at = n.held.PushBack(k)
@@ -71,10 +79,8 @@ func (n *inet) forget(k *inetSocket) {
 	}
 	remove(n.serving, k.actual.Port(), k)
 	if k.end != nil {
-		// Closing waits for whoever passes on what came from it, who waits for
-		// n.mu.
-		go k.end.close()
 		remove(n.ports, k.asked.Port(), k)
+		k.end.file.SetReadDeadline(time.Now().Add(carryWait)) // its carrier closes it
 	}
 }
 
@@ -95,11 +101,20 @@ func (n *inet) release() {
 		return
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	for _, k := range n.sockets {
 		n.forget(k)
 	}
 	if n.nobody >= 0 {
 		unix.Close(n.nobody)
+	}
+	n.mu.Unlock()
+	carried := make(chan struct{})
+	go func() {
+		n.carriers.Wait()
+		close(carried)
+	}()
+	select {
+	case <-carried:
+	case <-time.After(carryWait):
 	}
 }

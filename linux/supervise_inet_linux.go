@@ -56,6 +56,8 @@ type inet struct {
 	ports   map[uint16][]*inetSocket // of datagram sockets
 	next    uint16                   // datagram port to try next
 	buffers sync.Pool                // *[1 << 16]byte
+
+	carriers sync.WaitGroup // of datagrams
 }
 
 // inetSocket is a socket that was made for the run.
@@ -170,12 +172,13 @@ func (n *inet) make(r *request, domain, typ, proto int) {
 	if e = n.keep(fd, k); e != 0 {
 		unix.Close(fd)
 		if k.end != nil {
-			k.end.close()
+			k.end.file.Close()
 		}
 		r.fail(e)
 		return
 	}
 	if k.end != nil {
+		n.carriers.Add(1)
 		go n.carry(k)
 	}
 	r.flags = typ & unix.O_CLOEXEC // SOCK_CLOEXEC has its value

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -402,8 +403,11 @@ func TestSupervisedListen(t *testing.T) {
 		newOutsideNet(t, c)
 		var ports []string
 		var numbers []uint16
-		for range 3 {
+		for len(numbers) < 3 {
 			at := freePort(t)
+			if slices.Contains(numbers, uint16(at)) {
+				continue
+			}
 			ports, numbers = append(ports, strconv.Itoa(at)), append(numbers, uint16(at))
 		}
 		c.profile.Network.Listen = []profiles.ListenRule{

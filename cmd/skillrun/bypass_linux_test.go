@@ -263,3 +263,27 @@ perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); send(S, "%[1]s-sendto-", 0,
 		}
 	}
 }
+
+// TestSentLast: what a run sends just before its end is not lost.
+func TestSentLast(t *testing.T) {
+	if !inOwnInternet(t) {
+		return
+	}
+	w := newInternet(t, nil)
+	w.sink(t)
+	for i, s := range newSites(t, strings.ReplaceAll(strings.Replace(clientManifest, "external_api.call", "network.client", 1), "good.example", "93.184.216.34"), nil) {
+		t.Run(s.name, func(t *testing.T) {
+			for k, send := range []string{`socket(T, PF_INET, SOCK_STREAM, 0); connect(T, sockaddr_in(7777, inet_aton("93.184.216.34"))) or die $!; syswrite(T, "MARK-$_-\n") for 1..50`, `connect(S, $to); send(S, "MARK-$_-", 0) for 1..50`, `send(S, "MARK-$_-", 0, $to) for 1..50`} {
+				mark := fmt.Sprintf("last%d%d", i, k)
+				_, errs := s.start(t, false, `exec perl -MSocket -e '$to = sockaddr_in(5353, inet_aton("93.184.216.34")); socket(S, PF_INET, SOCK_DGRAM, 0); `+strings.Replace(send, "MARK", mark, 1)+`; kill 9, $$'`)
+				var tokens []string
+				for n := range 50 {
+					tokens = append(tokens, fmt.Sprintf("%s-%d-", mark, n+1))
+				}
+				if lacking := w.await(tokens); len(lacking) > 0 {
+					t.Errorf("lost of %s: %v: %s", send, lacking, errs)
+				}
+			}
+		})
+	}
+}

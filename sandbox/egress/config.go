@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,10 +70,13 @@ type Gate struct {
 	end  context.CancelFunc
 	work sync.WaitGroup // what will still report
 
-	mu     sync.Mutex
-	closed bool
-	open   map[io.Closer]struct{}
-	told   map[string]struct{} // refused names already reported
+	mu       sync.Mutex
+	closed   bool
+	open     map[io.Closer]bool  // whether what the run sends comes by it
+	sending  int                 // of open
+	draining bool                // the run has ended
+	drained  chan struct{}       // closed when nothing is sending then
+	told     map[string]struct{} // refused names already reported
 }
 
 // New makes the Gate of one run.
@@ -116,7 +120,8 @@ func New(cfg Config) (*Gate, error) {
 		client:    client{cfg.System, cfg.Dial},
 		questions: make(chan struct{}, 128),
 		buffers:   buffers{slots: make(chan struct{}, maxInUse)},
-		open:      map[io.Closer]struct{}{},
+		open:      map[io.Closer]bool{},
+		drained:   make(chan struct{}),
 		told:      map[string]struct{}{},
 	}, nil
 }
@@ -142,51 +147,6 @@ func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string
 	return m
 }
 
-// Close ends all connections and makes the Serve methods return. When it
-// returns, the verdicts of what it has ended are reported.
-func (g *Gate) Close() error {
-	g.end()
-	g.mu.Lock()
-	g.closed = true
-	open := g.open
-	g.open = nil
-	g.mu.Unlock()
-	for c := range open {
-		c.Close()
-	}
-	g.work.Wait()
-	return nil
-}
-
-// begin says that work starts for which Close waits, unless all is over.
-func (g *Gate) begin() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.work.Add(1)
-	}
-	return !g.closed
-}
-
-// hold makes Close close c too. It says no, and closes c, if that is over.
-func (g *Gate) hold(c io.Closer) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		c.Close()
-		return false
-	}
-	g.open[c] = struct{}{}
-	return true
-}
-
-func (g *Gate) release(c io.Closer) {
-	g.mu.Lock()
-	delete(g.open, c)
-	g.mu.Unlock()
-	c.Close()
-}
-
 // connectionsFor gives how many connections there can be with so many open
 // files: some are for other things, and without those nothing goes on.
 func connectionsFor(files uint64) int {
@@ -209,12 +169,12 @@ func openFiles() uint64 {
 // to crowd; without it they are reset. Errors that pass, such as a lack of
 // descriptors, are waited out.
 func (g *Gate) accept(ln net.Listener, f, crowd func(net.Conn)) error {
-	if !g.hold(ln) {
+	if !g.hold(ln, true) {
 		return net.ErrClosed
 	}
 	defer g.release(ln)
 	failed := failures(0)
-	for {
+	for !g.over(ln) {
 		conn, err := ln.Accept()
 		if failed.over(err) {
 			return err
@@ -234,15 +194,17 @@ func (g *Gate) accept(ln net.Listener, f, crowd func(net.Conn)) error {
 			conn.Close()
 			return net.ErrClosed
 		}
+		held := g.hold(conn, true)
 		go func() {
 			defer g.work.Done()
 			defer g.live.Add(-1)
-			if g.hold(conn) {
+			if held {
 				defer g.release(conn)
 				f(conn)
 			}
 		}()
 	}
+	return net.ErrClosed
 }
 
 // failures counts errors in a row.
@@ -261,7 +223,7 @@ func (f *failures) over(err error) bool {
 func (f *failures) count(err error) (wait time.Duration, over bool) {
 	const most = 200
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, os.ErrDeadlineExceeded):
 		*f = 0
 		return 0, false
 	case errors.Is(err, net.ErrClosed):

@@ -119,6 +119,8 @@ func (g *Gate) ServeLoopback() error {
 		gate.Close()
 		return err
 	}
+	g.hold(dns, true) // here, since Close may come before the goroutines
+	g.hold(gate, true)
 	go g.ServeDNSTCP(dns)
 	go g.accept(gate, func(c net.Conn) {
 		x := g.exchange(c, DoorGate)

@@ -464,6 +464,42 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestSentLast: what a run sends just before its end is passed on before the gate
+// closes.
+func TestSentLast(t *testing.T) {
+	w := newWorld(t)
+	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "192.0.2.7", Ports: []profiles.PortRange{{First: 7000, Last: 7000}}, Protocols: profiles.TCP | profiles.UDP}}}
+	for range 20 {
+		g, v := newGate(t, n)
+		run := newRun(t, g, n)
+		run.in(func() {
+			c, err := (place{w, insideDNS}).dial("192.0.2.7", 7000)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			io.WriteString(c, "last")
+			c.Close()
+			for range 3 {
+				if c, err = net.Dial("udp", "192.0.2.7:7000"); err != nil {
+					t.Error(err)
+					return
+				}
+				io.WriteString(c, "last")
+				c.Close()
+			}
+		})
+		g.Close()
+		sent := int64(0)
+		for _, x := range v.all() {
+			sent += x.Sent
+		}
+		if sent != 16 {
+			t.Fatalf("%d bytes of 16 were sent: %+v", sent, v.all())
+		}
+	}
+}
+
 // TestNameServers: the resolver stands at every address, in both families, by
 // UDP and TCP, and answers from the address that was asked.
 func TestNameServers(t *testing.T) {

@@ -61,7 +61,7 @@ func (g *Gate) ServeNamespace(ns *Namespace, fds []int) error {
 	s.mu.Lock()
 	s.fds, s.open = map[spareKind][]int{}, map[openPort]bool{}
 	s.mu.Unlock()
-	if !g.hold(s) {
+	if !g.hold(s, false) {
 		return net.ErrClosed
 	}
 	for i := range ns.Sockets {
@@ -106,9 +106,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 	keep = true
 	switch s.Use {
 	case UseDNS:
-		return servePackets(fd, g.ServeDNS)
+		return g.servePackets(fd, g.ServeDNS)
 	case UseDNSTCP:
-		return serveListener(fd, g.ServeDNSTCP)
+		return g.serveListener(fd, g.ServeDNSTCP)
 	}
 	g.spares.mu.Lock()
 	g.spares.open[openPort{s.protocol(), s.Port}] = true
@@ -118,9 +118,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 
 func (g *Gate) serveGate(fd int, proto profiles.Protocol) error {
 	if proto == profiles.UDP {
-		return servePackets(fd, g.ServeUDP)
+		return g.servePackets(fd, g.ServeUDP)
 	}
-	return serveListener(fd, g.Serve)
+	return g.serveListener(fd, g.Serve)
 }
 
 // Close closes what is left.
@@ -207,23 +207,29 @@ func (g *Gate) Open(port uint16, proto profiles.Protocol) error {
 	return err
 }
 
-func serveListener(fd int, serve func(net.Listener) error) error {
+func (g *Gate) serveListener(fd int, serve func(net.Listener) error) error {
 	f := os.NewFile(uintptr(fd), "listener")
 	defer f.Close()
 	ln, err := net.FileListener(f)
 	if err != nil {
 		return fmt.Errorf("serve descriptor %d: %w", fd, err)
 	}
+	if !g.hold(ln, true) { // here, since Close may come before the goroutine
+		return net.ErrClosed
+	}
 	go serve(ln)
 	return nil
 }
 
-func servePackets(fd int, serve func(net.PacketConn) error) error {
+func (g *Gate) servePackets(fd int, serve func(net.PacketConn) error) error {
 	f := os.NewFile(uintptr(fd), "packets")
 	defer f.Close()
 	pc, err := net.FilePacketConn(f)
 	if err != nil {
 		return fmt.Errorf("serve descriptor %d: %w", fd, err)
+	}
+	if !g.hold(pc, true) { // here, since Close may come before the goroutine
+		return net.ErrClosed
 	}
 	go serve(pc)
 	return nil

@@ -192,7 +192,7 @@ func (x *exchange) tunnel(addrs []netip.Addr, size int, yes []byte, no func(Reas
 
 // once forwards one request and its answer, then ends both connections.
 func (x *exchange) once(up net.Conn, h *head) {
-	if !x.g.hold(up) {
+	if !x.g.hold(up, false) {
 		return
 	}
 	defer x.g.release(up)
@@ -209,6 +209,7 @@ func (x *exchange) once(up net.Conn, h *head) {
 			err = x.body(f, up, h.length)
 		}
 		asked <- err
+		x.g.settle(x.c)
 		if err != nil {
 			reset(up)
 			return

@@ -12,7 +12,7 @@ import (
 
 // relay carries bytes both ways until both have ended, or one fails.
 func (x *exchange) relay(up net.Conn) {
-	if !x.g.hold(up) {
+	if !x.g.hold(up, false) {
 		x.v.Reason = Unreachable
 		return
 	}
@@ -42,6 +42,7 @@ func (x *exchange) relay(up net.Conn) {
 	if err := x.forward(f, up); err != nil {
 		fail(err)
 	}
+	x.g.settle(x.c)
 	<-done
 	if r, ok := why.Load().(Reason); ok {
 		x.v.Reason = r

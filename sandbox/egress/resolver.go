@@ -14,7 +14,7 @@ import (
 // ServeDNS answers questions that come as datagrams. A *net.UDPConn bound to a
 // wildcard address answers from the address that was asked.
 func (g *Gate) ServeDNS(pc net.PacketConn) error {
-	if !g.hold(pc) {
+	if !g.hold(pc, true) {
 		return net.ErrClosed
 	}
 	defer g.release(pc)
@@ -23,7 +23,7 @@ func (g *Gate) ServeDNS(pc net.PacketConn) error {
 		return err
 	}
 	failed := failures(0)
-	for {
+	for !g.over(pc) {
 		buf := make([]byte, 1500)
 		n, peer, err := d.read(buf)
 		if failed.over(err) {
@@ -44,6 +44,7 @@ func (g *Gate) ServeDNS(pc net.PacketConn) error {
 			}
 		}()
 	}
+	return net.ErrClosed
 }
 
 // ServeDNSTCP answers questions that come over connections.

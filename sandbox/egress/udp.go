@@ -47,7 +47,7 @@ type datagramFlow struct {
 // by the address alone: what QUIC or DTLS say inside is not looked at.
 func (g *Gate) ServeUDP(pc net.PacketConn) error {
 	port := addrPort(pc.LocalAddr()).Port()
-	if !g.hold(pc) {
+	if !g.hold(pc, true) {
 		return net.ErrClosed
 	}
 	defer g.release(pc)
@@ -58,7 +58,7 @@ func (g *Gate) ServeUDP(pc net.PacketConn) error {
 	var fs flows
 	buf := make([]byte, maxUDP)
 	failed := failures(0)
-	for {
+	for !g.over(pc) {
 		n, p, err := d.read(buf)
 		if failed.over(err) {
 			return err
@@ -69,6 +69,7 @@ func (g *Gate) ServeUDP(pc net.PacketConn) error {
 		key := flowKey{from: p.addr, dst: netip.AddrPortFrom(p.to.Unmap(), port)}
 		g.pass(&fs, key, buf[:n], func(b []byte) error { return d.write(b, p) })
 	}
+	return net.ErrClosed
 }
 
 // Datagram takes a datagram that a supervisor holds: one that the run's socket
@@ -155,8 +156,10 @@ func (g *Gate) newFlow(dst netip.AddrPort, many bool) *datagramFlow {
 		ctx, cancel := context.WithTimeout(g.ctx, time.Second)
 		defer cancel()
 		up, err := g.cfg.Dial(ctx, "udp", netip.AddrPortFrom(x.v.Addr, x.v.Port).String())
-		if err == nil && g.hold(up) {
-			return &datagramFlow{x: x, up: up}
+		if err == nil && g.hold(up, false) {
+			f := &datagramFlow{x: x, up: up}
+			f.last.Store(time.Now().UnixNano())
+			return f
 		}
 		x.v.Reason = Unreachable
 	}

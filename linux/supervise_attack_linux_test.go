@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/linux"
+	"skillrun/profiles"
 )
 
 // An attack is a few lines of Python and what would be seen from outside if
@@ -78,6 +79,10 @@ func newScene(t *testing.T) *scene {
 	must(t, os.Symlink(s.outside+"/file", s.ws+"/out"))
 	must(t, os.Symlink(".git", s.ws+"/gitlink"))
 	must(t, os.Symlink("old.txt", s.ws+"/oldlink"))
+	must(t, os.Symlink("olddir", s.ws+"/oldway"))
+	for _, way := range [...]string{"way", "oldway"} {
+		s.profile.Denials = append(s.profile.Denials, profiles.Denial{Path: s.ws + "/" + way + "/denied", Access: profiles.AllAccess, Class: profiles.Sensitive})
+	}
 	must(t, os.Link(s.ws+"/.git/config", s.ws+"/hardconfig"))
 	s.abstract = "@skillrun-attack-" + strings.ReplaceAll(filepath.Dir(s.ws), "/", "-")
 	for _, name := range []string{s.outside + "/sock", s.abstract} {
@@ -124,6 +129,10 @@ func (s *scene) at(p string) string {
 
 func gone(p string) func(*scene) bool {
 	return func(s *scene) bool { _, err := os.Lstat(s.at(p)); return err != nil }
+}
+
+func linked(p string) func(*scene) bool {
+	return func(s *scene) bool { fi, err := os.Lstat(s.at(p)); return err == nil && fi.Mode()&os.ModeSymlink != 0 }
 }
 
 func made(p string) func(*scene) bool {
@@ -270,6 +279,12 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"link for .git", `os.mkdir("g"); os.symlink("../g", "olddir/.git")`, made("olddir/.git")},
 		{"link for .git, moved", `os.symlink("../g", "l"); os.rename("l", "olddir/.git")`, made("olddir/.git")},
 		{"link for .github", `os.mkdir("g"); os.symlink("../g", "olddir/.github")`, made("olddir/.github")},
+		{"link on the way to a denied path", `os.mkdir("g"); os.symlink("g", "way")`, linked("way")},
+		{"link on the way to a denied path, moved", `os.mkdir("g"); os.symlink("g", "l"); os.rename("l", "way")`, linked("way")},
+		{"link on the way to a denied path, linked", `os.mkdir("g"); os.symlink("g", "l"); os.link("l", "way", follow_symlinks=False)`, linked("way")},
+		{"link on the way to a denied path, exchanged", `os.mkdir("g"); os.symlink("g", "l"); os.mkdir("way"); rename2("l", "way", 2)`, linked("way")},
+		{"old link on the way saved over", `write("t"); os.rename("t", "oldway")`, gone("oldway/inner.txt")},
+		{"old link on the way led elsewhere", `os.mkdir("g"); os.symlink("g", "l"); os.rename("l", "oldway")`, gone("oldway/inner.txt")},
 		{"exchanged in", `os.makedirs("g/workflows"); os.mkdir("olddir/.github"); rename2("g", "olddir/.github", 2)`, made("olddir/.github/workflows")},
 		{"out of node_modules", `os.makedirs("node_modules/p/.vscode"); os.rename("node_modules/p", "p")`, made("p/.vscode")},
 		{"node_modules gets another name", `os.makedirs("a/node_modules/.vscode"); os.rename("a/node_modules", "a/x")`, made("a/x/.vscode")},

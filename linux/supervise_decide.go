@@ -118,10 +118,11 @@ func (d *decider) rule(pl place, access profiles.Access) ruling {
 }
 
 // pointer rules on a file or link by the name of a directory that leads to
-// control files: git follows both, a link and the text of a file ".git", to a
-// repository that has its hooks and config where no denial looks for them. In a
-// directory of the run's own (git worktree add) ".git" is the run's, too, and
-// noted.
+// control files, or to one denied path: git follows both, a link and the text of
+// a file ".git", to a repository that has its hooks and config where no denial
+// looks for them, and who reads ~/.config/x follows a link ~/.config to what the
+// run put there. In a directory of the run's own (git worktree add) ".git" is the
+// run's, too, and noted.
 func (d *decider) pointer(pl place, k kind) ruling {
 	git := strings.EqualFold(pl.name, ".git")
 	if k == directory || k != symlink && !git || d.ours(pl.path) {
@@ -130,7 +131,8 @@ func (d *decider) pointer(pl place, k kind) ruling {
 	d.asking.Lock()
 	defer d.asking.Unlock()
 	for _, den := range d.sieve.Touching(pl.path) {
-		if den.Class == profiles.Control && den.Leads(pl.path) {
+		named := den.Match == "" && den.Access&(profiles.Write|profiles.Create) != 0
+		if (named || den.Class == profiles.Control) && den.Leads(pl.path) {
 			if git && d.ledger.madeDir(pl.dir) {
 				d.ledger.controlMade(pl.path)
 				return ruling{}
@@ -241,6 +243,9 @@ func (d *decider) rename(from place, fromKind kind, to place, toKind kind, excha
 		// Atomic save: an edit of what was there, which is kept until exit.
 		if r := d.rule(to, profiles.Write); !r.ok() {
 			return r
+		}
+		if toKind == symlink {
+			fromKind = symlink // a link on the way to what is denied stays one, and leads where it did
 		}
 		if r := d.pointer(to, fromKind); !r.ok() {
 			return r

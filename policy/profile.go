@@ -23,6 +23,9 @@ type Inputs struct {
 	Now time.Time
 	// Mounts are directories that the user gives a role.
 	Mounts []Mount
+	// Settings are files and directories that decide about runs, wherever they
+	// lie: none changes them.
+	Settings []string
 }
 
 // Mount is a directory with a role, from --mount ROLE=DIR:ro|rw.
@@ -116,6 +119,16 @@ func (l *lowering) base(p *profiles.Profile) {
 	}
 	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
 	p.Denials = profiles.SensitivePaths(l.host)
+	for _, name := range l.in.Settings {
+		real, err := l.host.ResolvePrefix(name)
+		if err != nil {
+			real = name
+		}
+		for _, file := range slices.Compact([]string{name, real}) {
+			p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+				Origin: profiles.Origin{Source: "built-in:control-files", Reason: "says what runs may do"}})
+		}
+	}
 	if l.place.Skill != "" {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,
 			Origin: profiles.Origin{Source: "built-in:skill", Reason: "a skill reads its own files"}})

@@ -34,7 +34,13 @@ type configuration struct {
 	system     int // files from this index on are the system's
 	ceilings   []*policy.Document
 	narrowings []*policy.Document
+	// named are the files that files name, wherever those lie.
+	named []string
 }
+
+// decisive are the files and directories that say what runs may do, besides the
+// user's own directory, which is closed to all.
+func (c *configuration) decisive() []string { return append(slices.Clip(c.named), systemConfig) }
 
 // configDir is the directory of the user's configuration, "" if there is none.
 func configDir(h *profiles.Host) string {
@@ -97,7 +103,15 @@ func (c *configuration) add(h *profiles.Host, file string, user bool, workspace,
 		if err != nil {
 			return err
 		}
-		c.ceilings = append(c.ceilings, d)
+		c.ceilings, c.named = append(c.ceilings, d), append(c.named, path)
+	}
+	if t := one.Session.Defaults; t.Value != "" {
+		c.named = append(c.named, beside(h, file, t.Value))
+	}
+	for _, word := range slices.Concat(one.Session.AskCommand, one.Session.Guard, one.Session.Scope) {
+		if filepath.IsAbs(word) { // a program, or its script
+			c.named = append(c.named, filepath.Clean(word))
+		}
 	}
 	return nil
 }
@@ -108,7 +122,7 @@ func beside(h *profiles.Host, file, path string) string {
 	if path = ofHome(path, h.Home); !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(file), path)
 	}
-	return path
+	return filepath.Clean(path)
 }
 
 // readConfig reads a file that decides rights: one that neither a project nor a

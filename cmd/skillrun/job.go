@@ -42,6 +42,7 @@ type job struct {
 	memory    *memory  // what the user said before; nil if nothing
 	argv      []string // as the command will get it
 	mounts    []policy.Mount
+	decisive  []string // files that say what runs may do
 	vars      variables
 	verbose   bool
 	session   *sessionRun // nil outside of an agent's session
@@ -223,6 +224,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	in.Preset, in.Approve = j.preset, j.approve
 	in.Limits = limits.Else(config.limits())
 	in.Ceilings, in.Narrowings, in.Floors = config.ceilings, config.narrowings, config.floors()
+	j.decisive = config.decisive()
 	if j.vars.narrowing != nil {
 		in.Narrowings = append(in.Narrowings, j.vars.narrowing)
 	}
@@ -289,7 +291,7 @@ func (j *job) profile() (*profiles.Profile, error) {
 }
 
 func (j *job) inputs() policy.Inputs {
-	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Command: j.argv, Now: time.Now(), Mounts: j.mounts}
+	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Command: j.argv, Now: time.Now(), Mounts: j.mounts, Settings: j.decisive}
 	if j.skill != nil {
 		in.Skill = j.skill.Dir
 	}

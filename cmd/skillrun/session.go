@@ -24,6 +24,7 @@ type decider struct {
 	settings  session.Settings
 	strict    bool
 	allowGaps []string
+	decisive  []string // files that say what runs may do
 }
 
 // errNoSession says that there is no session of that name, and nothing to make
@@ -73,6 +74,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	}
 	d.strict = d.vars.strict || config.strict(p)
 	d.allowGaps = append(config.allowGaps(), p.GapNames()...)
+	d.decisive = config.decisive()
 	j := &job{host: d.host, cwd: workspace, workspace: workspace}
 	places := j.places()
 	home, err := d.host.ResolvePrefix(d.host.Home) // "~" is to commands what it is to their runs
@@ -88,7 +90,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		},
 		Approvals: config.approvals(),
 		Protected: func() *policy.Protected {
-			return policy.NewProtected(d.host, workspace, dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun"), systemConfig)
+			return policy.NewProtected(d.host, workspace, append([]string{dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun")}, d.decisive...)...)
 		},
 	}
 	if d.vars.narrowing != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +18,7 @@ func readFeatures(c *cli.Context, usual func() linux.Features) (f linux.Features
 	if file == "" {
 		return usual(), nil
 	}
-	b, err := os.ReadFile(file)
+	b, err := readNamed(file)
 	if err != nil {
 		return f, fmt.Errorf("features: %w", err)
 	}

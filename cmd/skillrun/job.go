@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -266,11 +267,26 @@ func readManifest(file string) (*policy.Document, error) {
 	if strings.EqualFold(filepath.Ext(file), ".md") {
 		return nil, usage(fmt.Errorf("--manifest %s: a header is read of a skill: name its directory with --skill", quote(file)))
 	}
-	data, err := os.ReadFile(file)
+	data, err := readNamed(file)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	return policy.ParseManifest(file, data)
+}
+
+// readNamed reads a file that the command line names, which may be a pipe: up to
+// what any such file needs, since a device has no end.
+func readNamed(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		err = fmt.Errorf("%s: more than %d bytes", quote(file), maxConfig)
+	}
+	return data, err
 }
 
 // undeclared says what a run without a manifest gets.

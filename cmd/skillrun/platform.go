@@ -58,7 +58,7 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 	m := &mac{}
 	file := c.String("for-host")
 	if file != "" {
-		data, err := os.ReadFile(file)
+		data, err := readNamed(file)
 		if err != nil {
 			return nil, fmt.Errorf("host file: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -165,7 +166,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		AllowGaps:   j.allowGaps,
 		Starting:    rec.starting,
 		Started: func() error {
-			started()
+			defer started() // the log may be another's for a while
 			return rec.started()
 		},
 		Refused:   rec.refused,
@@ -230,7 +231,7 @@ func (j *job) unstartable(word string) string {
 
 // startWithin ends this program if what it gives is not called in time: a command
 // with a limit of time is not waited for any longer because a file system on its
-// way does not answer. 0 is no limit.
+// way does not answer, or the audit log is another's. 0 is no limit.
 func startWithin(limit time.Duration) (started func()) {
 	if limit == 0 {
 		return func() {}
@@ -239,7 +240,11 @@ func startWithin(limit time.Duration) (started func()) {
 		say("timed out after %v: the command was not started", limit)
 		os.Exit(exitTimeout)
 	})
-	return func() { timer.Stop() }
+	return sync.OnceFunc(func() {
+		if !timer.Stop() {
+			select {} // it has been said, and is about to be so
+		}
+	})
 }
 
 // tellStart says that the command starts, as any does, where the user is, which is

@@ -133,7 +133,11 @@ func Compose(in Input) (*Set, []Finding, error) {
 		if in.Tier > s.Tier {
 			is = "calls itself" // its manifest does
 		}
-		return nil, nil, fmt.Errorf("skill %q %s %s, and preset %s takes approved skills only", s.Skill.Name, is, s.Tier, in.Preset.Name)
+		skill := "the skill"
+		if s.Skill.Name != "" {
+			skill += fmt.Sprintf(" %q", s.Skill.Name)
+		}
+		return nil, nil, fmt.Errorf("%s %s %s, and preset %s takes approved skills only", skill, is, s.Tier, in.Preset.Name)
 	}
 	s.pool = newLayer("manifest", false, pool)
 	for i := 1; i < len(docs); i++ {

@@ -199,14 +199,14 @@ func TestArmorclawTables(t *testing.T) {
 		}
 	}
 	paranoid := preset(t, "paranoid")
-	if _, _, err := policy.Compose(policy.Input{Tier: policy.Untrusted, Preset: paranoid}); err == nil {
-		t.Error("paranoid composes an untrusted skill")
+	if _, _, err := policy.Compose(policy.Input{Tier: policy.Untrusted, Preset: paranoid}); err == nil || !strings.HasPrefix(err.Error(), "the skill is untrusted, ") {
+		t.Errorf("paranoid composes an untrusted skill, or gives it no name: %v", err)
 	}
 	if _, _, err := policy.Compose(policy.Input{Tier: policy.Approved, Preset: paranoid}); err != nil {
 		t.Error("paranoid refuses an approved skill:", err)
 	}
 	d := parse(t, "m.json", `{"skill_metadata": {"name": "x", "version": "1", "trust_tier": 3}, "permissions": []}`)
-	for tier, want := range map[policy.Tier]string{policy.Approved: `skill "x" calls itself untrusted, `, policy.Untrusted: `skill "x" is untrusted, `} {
+	for tier, want := range map[policy.Tier]string{policy.Approved: `the skill "x" calls itself untrusted, `, policy.Untrusted: `the skill "x" is untrusted, `} {
 		_, _, err := policy.Compose(policy.Input{Documents: []*policy.Document{d}, Tier: tier, Preset: paranoid})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

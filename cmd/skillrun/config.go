@@ -153,9 +153,15 @@ func enclosing(h *profiles.Host, path string, trees ...string) string {
 }
 
 // narrow reads what the project says. Whoever wrote it, it can only narrow; a
-// file that cannot be read might have.
+// file that cannot be read might have. Where a link leads a run may write, unlike
+// in .skillrun.
 func (c *configuration) narrow(workspace string) error {
 	file := filepath.Join(workspace, narrowingFile)
+	for _, name := range [...]string{filepath.Dir(file), file} {
+		if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("workspace policy: %s is a symbolic link, and a run may change what it leads to", quote(name))
+		}
+	}
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

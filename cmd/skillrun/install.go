@@ -91,7 +91,11 @@ func register(c *cli.Context, install bool) error {
 		say("%s: skillrun is out", file)
 		return nil
 	}
-	say("%s: skillrun is asked from the next session on", file)
+	if agent.Off(after) {
+		say("%s: skillrun is in, and not asked while disableAllHooks is true there", file)
+	} else {
+		say("%s: skillrun is asked from the next session on", file)
+	}
 	for _, note := range agent.Settings.Notes {
 		hint("%s", note)
 	}

@@ -240,7 +240,10 @@ func (j *job) absent(e *policy.Entry) bool {
 		return false
 	}
 	file := ofHome(e.Constraints.Scope[0].Value, j.host.Home)
-	if strings.HasPrefix(file, "~") || strings.ContainsAny(file, "*?[") {
+	if strings.HasPrefix(file, "~") {
+		return true // no shell that knows ~user has seen it
+	}
+	if strings.ContainsAny(file, "*?") {
 		return false
 	}
 	if !filepath.IsAbs(file) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,9 @@ func defaultEntry(capability string, effect Effect) Entry {
 	return e
 }
 
+// ErrUntrusted is why a preset refuses a skill by its tier.
+var ErrUntrusted = errors.New("takes approved skills only")
+
 // Compose brings everything together:
 //
 //	effective = (manifest ∩ ceilings ∩ narrowings) + grants, less floors and denies
@@ -137,7 +141,7 @@ func Compose(in Input) (*Set, []Finding, error) {
 		if s.Skill.Name != "" {
 			skill += fmt.Sprintf(" %q", s.Skill.Name)
 		}
-		return nil, nil, fmt.Errorf("%s %s %s, and preset %s takes approved skills only", skill, is, s.Tier, in.Preset.Name)
+		return nil, nil, fmt.Errorf("%s %s %s, and preset %s %w", skill, is, s.Tier, in.Preset.Name, ErrUntrusted)
 	}
 	s.pool = newLayer("manifest", false, pool)
 	for i := 1; i < len(docs); i++ {

@@ -156,6 +156,9 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		in.Hosts = scan.Hosts(os.DirFS(j.skill.Dir))
 		set, findings, err = policy.Compose(in)
 	}
+	if errors.Is(err, policy.ErrUntrusted) && in.Tier <= policy.Untrusted && j.skill != nil {
+		err = withHint{err, "to approve this version of it: skillrun grants promote " + quote(j.skill.Dir)}
+	}
 	if err != nil {
 		return nil, err
 	}

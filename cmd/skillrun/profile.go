@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -34,6 +35,9 @@ func profileCommand(in *invocation) *cli.Command {
 			}
 			if len(names) > 0 {
 				return platformProfile(c, j, names)
+			}
+			if c.IsSet("features") && !c.Bool("plan") {
+				return usage(errors.New("--features is for --plan: the profile is the same on every machine"))
 			}
 			p, err := j.profile()
 			if err != nil {

@@ -114,7 +114,7 @@ socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(MARK.encode(), DG
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendmsg([MARK.encode()], [], 0, DGRAM)
 #: unix raw socket
 socket.socket(socket.AF_UNIX, socket.SOCK_RAW).sendto(MARK.encode(), DGRAM)
-#: unix socket whose address changes while it is judged
+#: unix socket whose address changes while it is judged control=may
 a = buffer(struct.pack("H", 1) + os.fsencode(SOCK) + b"\0"); own = W + "/own"; l = socket.socket(socket.AF_UNIX); l.bind(own); l.listen(4096); stop = []
 good = struct.pack("H", 1) + os.fsencode(own) + b"\0"; bad = bytes(a)
 def flip():

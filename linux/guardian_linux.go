@@ -64,6 +64,10 @@ const (
 	sigChld = 17
 	sigTerm = 15
 
+	// reapMost is how many ends and stops are taken before the clock is looked at,
+	// or what is left is killed, again.
+	reapMost = 4096
+
 	// signalSize is the kernel's sigset size in bytes.
 	signalSize = 8
 )
@@ -305,15 +309,18 @@ func (g *guard) wait(command int32) {
 	b := g.board
 	set := uint64(1)<<(sigChld-1) | uint64(1)<<(sigTerm-1)
 	for {
-		ended := false
-		for {
+		// A run can have its processes end, or be stopped, faster than it is told
+		// here: the clock and the command's end come in between.
+		ended, more := false, true
+		for n := 0; more && n < reapMost; n++ {
 			var status int32
 			pid, e := sys4(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), wnohang|wuntraced|wall, uintptr(unsafe.Pointer(&g.rusage)))
 			if e == syscall.EINTR {
 				continue
 			}
 			if e != 0 || pid == 0 {
-				break
+				more = false
+				continue
 			}
 			if status&0xff == 0x7f { // stopped
 				if int32(pid) == command {
@@ -342,6 +349,10 @@ func (g *guard) wait(command int32) {
 				b.cause = causeWall
 				break
 			}
+			timeout = uintptr(unsafe.Pointer(&g.left))
+		}
+		if more {
+			g.left = syscall.Timespec{}
 			timeout = uintptr(unsafe.Pointer(&g.left))
 		}
 		sig, _ := sys4(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&g.info)), timeout, signalSize)
@@ -380,23 +391,28 @@ func (g *guard) sweep(command int32) {
 		} else {
 			sys(syscall.SYS_KILL, ^uintptr(0), sigKill, 0)
 		}
-		for {
+		for n := 0; n < reapMost; n++ {
 			var status int32
-			pid, e := sys4(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), wall, uintptr(unsafe.Pointer(&g.rusage)))
+			options := uintptr(wall)
+			if g.outside && n > 0 {
+				// What has ended is taken before the long list of it is gone through
+				// again; for the rest nobody waits, since an orphan may be ours now.
+				options |= wnohang
+			}
+			pid, e := sys4(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), options, uintptr(unsafe.Pointer(&g.rusage)))
 			if e == syscall.EINTR {
 				continue
 			}
 			if e != 0 { // ECHILD: nobody left
 				return
 			}
+			if pid == 0 {
+				break
+			}
 			if int32(pid) == command {
 				g.board.status = status
 			} else {
 				g.board.killed++
-			}
-			// An orphan of the one that died may be ours now.
-			if g.outside {
-				break
 			}
 		}
 	}

@@ -196,6 +196,27 @@ func TestNothingSurvives(t *testing.T) {
 	})
 }
 
+// A run of many processes is ended about as fast as it was made.
+func TestManyEnded(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		if err := unix.Mkfifo(filepath.Join(dir, "wait"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, state := start(t, f, dir, "exec 3<>wait; date +%s%N; i=0; while [ $i -lt 2000 ]; do read x <&3 & i=$((i+1)); done; date +%s%N")
+		end := time.Now().UnixNano()
+		first, second, _ := strings.Cut(out, "\n")
+		begun, err := strconv.ParseInt(first, 10, 64)
+		made, err2 := strconv.ParseInt(strings.TrimSpace(second), 10, 64)
+		if err != nil || err2 != nil || state.Killed < 1990 {
+			t.Fatalf("%q, %d processes were ended", out, state.Killed)
+		}
+		if making, ending := time.Duration(made-begun), time.Duration(end-made); ending > 3*making {
+			t.Errorf("made in %v, ended in %v", making, ending)
+		}
+	})
+}
+
 // The fork has to hold up while the collector runs and on a single processor.
 func TestStartUnderLoad(t *testing.T) {
 	f := linux.ProbeDeep()

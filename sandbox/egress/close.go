@@ -56,7 +56,7 @@ func (g *Gate) drain() {
 	g.settled()
 	g.mu.Unlock()
 	select {
-	case <-g.drained:
+	case <-g.quiet.Done():
 	case <-time.After(drainWait):
 	}
 }
@@ -126,7 +126,7 @@ func (g *Gate) settle(c io.Closer) {
 // settled tells Close if nothing is sending. g.mu is held.
 func (g *Gate) settled() {
 	if g.sending == 0 && g.draining {
-		close(g.drained)
+		g.rest()
 	}
 }
 

@@ -72,10 +72,11 @@ type Gate struct {
 
 	mu       sync.Mutex
 	closed   bool
-	open     map[io.Closer]bool  // whether what the run sends comes by it
-	sending  int                 // of open
-	draining bool                // the run has ended
-	drained  chan struct{}       // closed when nothing is sending then
+	open     map[io.Closer]bool // whether what the run sends comes by it
+	sending  int                // of open
+	draining bool               // the run has ended
+	quiet    context.Context    // ends when nothing is sending then
+	rest     context.CancelFunc
 	told     map[string]struct{} // refused names already reported
 }
 
@@ -111,9 +112,12 @@ func New(cfg Config) (*Gate, error) {
 	}
 	policy := NewPolicy(cfg.Network)
 	ctx, end := context.WithCancel(context.Background())
+	quiet, rest := context.WithCancel(context.Background())
 	return &Gate{
 		ctx:       ctx,
 		end:       end,
+		quiet:     quiet,
+		rest:      rest,
 		cfg:       cfg,
 		policy:    policy,
 		hosts:     fileNames(policy, cfg.System.Hosts),
@@ -121,7 +125,6 @@ func New(cfg Config) (*Gate, error) {
 		questions: make(chan struct{}, 128),
 		buffers:   buffers{slots: make(chan struct{}, maxInUse)},
 		open:      map[io.Closer]bool{},
-		drained:   make(chan struct{}),
 		told:      map[string]struct{}{},
 	}, nil
 }

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"io"
 	"net/netip"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -60,3 +61,10 @@ var (
 	ErrMore    = errMore
 	ErrRequest = errRequest
 )
+
+// Drains passes by c, as a port does that is opened after the run has ended.
+func (g *Gate) Drains(c io.Closer) {
+	g.drain()
+	g.hold(c, true)
+	g.release(c)
+}

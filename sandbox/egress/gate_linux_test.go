@@ -500,6 +500,17 @@ func TestSentLast(t *testing.T) {
 	}
 }
 
+// TestOpenedLate: a gate that has nothing to pass on any more may be given
+// something once more, and is told again that it has nothing.
+func TestOpenedLate(t *testing.T) {
+	g, _ := newGate(t, &profiles.Network{})
+	for range 2 {
+		a, b := net.Pipe()
+		g.Drains(a)
+		b.Close()
+	}
+}
+
 // TestNameServers: the resolver stands at every address, in both families, by
 // UDP and TCP, and answers from the address that was asked.
 func TestNameServers(t *testing.T) {

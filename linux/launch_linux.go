@@ -202,7 +202,10 @@ func (p *Process) hold(flags uintptr) {
 		}
 	}
 	if load(&p.board.done) == 0 {
-		p.err = fmt.Errorf("the run's guardian was killed (%v)", describe(status))
+		p.err = errors.New("the run's guardian was killed")
+		if status.Signaled() { // the first of two ends by itself after the second
+			p.err = fmt.Errorf("the run's guardian was killed (%v)", status.Signal())
+		}
 		if second := int(load(&p.board.guardian)); second != 0 {
 			// It ends the tree, unless it was killed too; were it ended here,
 			// nobody would be left if this process were killed as well.
@@ -264,13 +267,6 @@ func (p *Process) stopped() bool {
 	}
 	b, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/status")
 	return err == nil && bytes.Contains(b, []byte("\nState:\tT "))
-}
-
-func describe(s syscall.WaitStatus) string {
-	if s.Signaled() {
-		return s.Signal().String()
-	}
-	return "exit " + strconv.Itoa(s.ExitStatus())
 }
 
 // forking is held by who forks: what stays behind is the whole process's setting.
@@ -395,6 +391,10 @@ func (p *Process) startError() error {
 	if <-p.forked; p.guardian == 0 {
 		return p.err
 	}
+	if load(&b.lost) != 0 {
+		<-p.ended
+		return p.err
+	}
 	if load(&b.failed) == 0 {
 		return nil
 	}
@@ -450,10 +450,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 // guardian, which is about to end. [Process.Close] has to follow.
 func (p *Process) Wait() (State, error) {
 	b := p.board
-	if await(&b.done); load(&b.lost) != 0 {
-		<-p.ended
-		return State{}, p.err
-	}
+	await(&b.done)
 	if err := p.startError(); err != nil {
 		return State{}, err
 	}

@@ -322,6 +322,28 @@ func TestGuardianHeap(t *testing.T) {
 	}
 }
 
+// Whose guardian was killed before the command began is told that.
+func TestGuardianKilledFirst(t *testing.T) {
+	modes(t, func(t *testing.T, f linux.Features) {
+		dir := tempDir(t)
+		plan := linux.Compile(profileFor(t, dir), f, linux.Facts{FS: os.DirFS("/"), Namespaces: f.Namespaces})
+		for range 20 {
+			p, err := linux.Start(plan, &linux.Command{Path: "/bin/true", Argv: []string{"true"}, Dir: dir, Stdio: [3]int{-1, -1, -1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Kill(p.Begun().Guardian, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			_, gone := p.Wait()
+			if err := p.Begin(); err == nil || err != gone || !strings.HasPrefix(err.Error(), "the run's guardian was killed") {
+				t.Errorf("wait: %v, begin: %v", gone, err)
+			}
+			p.Close()
+		}
+	})
+}
+
 // A run that is closed without having begun ends, however often it is closed, and
 // nobody else is ended for it.
 func TestCloseUnbegun(t *testing.T) {

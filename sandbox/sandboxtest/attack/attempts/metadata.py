@@ -136,6 +136,8 @@ for n in (0x40086604, 0x40087602, 0x6609, 0x40047211, 0x4008941a):
 LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; d = os.open(SKILL, os.O_RDONLY); b = buffer(b"\xff" * 128)
 for n in (0xc0506617, 0xc0406618, 0xc0406619):
     if LIBC.ioctl(d, n, ctypes.addressof(b)) == 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
+#: lease on a file of the skill, whose openers then wait
+fcntl.fcntl(os.open(SKILL + "/SKILL.md", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK); got("a lease")
 #: chmod through /proc/self/root
 os.chmod("/proc/self/root" + O + "/file", 0o600)
 #: chmod of a name that a thread swaps for a link control=may

@@ -37,7 +37,7 @@ c = ctypes.CDLL(None); n = c.inotify_init1(0); c.inotify_add_watch(n, b".", 0x10
 print(bool(select.select([n], [], [], 5)[0]), os.read(n, 100)[16:].rstrip(b"\0"))
 X
 #: tail that follows
-seq 3 > f; (tail -f f & echo $! > pid; wait) > out 2>/dev/null & for i in $(seq 100); do test "$(wc -l < out)" = 3 && break; sleep .05; done; echo 4 >> f; for i in $(seq 100); do test "$(wc -l < out)" = 4 && break; sleep .05; done; kill $(cat pid); wait; cat out
+seq 3 > f; : > out; (tail -f f & echo $! > pid; wait) > out 2>/dev/null & for i in $(seq 100); do test "$(wc -l < out)" = 3 && break; sleep .05; done; echo 4 >> f; for i in $(seq 100); do test "$(wc -l < out)" = 4 && break; sleep .05; done; kill $(cat pid); wait; cat out
 #: strace-like reading of itself
 python3 -c 'import os; print(os.readlink("/proc/self/cwd") == os.getcwd(), len(os.listdir("/proc/self/task")))'
 #: curl without network

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"skillrun/audit"
@@ -119,4 +120,20 @@ func spare(d audit.Denial) bool {
 	}
 	lock := filepath.Base(dir) == ".cargo" && slices.Contains([]string{".package-cache", ".package-cache-mutate", ".global-cache"}, name)
 	return d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled || lock)
+}
+
+// alike says whether one line tells of both: the same of two processes, as where
+// a browser would set something for each of its own.
+func alike(a, b audit.Denial) bool {
+	file := processFile(a.Target)
+	return file != "" && file == processFile(b.Target) && a.Access == b.Access
+}
+
+// processFile gives what is named of a process in /proc, or "".
+func processFile(path string) string {
+	process, file, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
+	if _, err := strconv.ParseUint(process, 10, 32); err != nil || !strings.HasPrefix(path, "/proc/") {
+		return ""
+	}
+	return file
 }

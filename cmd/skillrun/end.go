@@ -196,7 +196,7 @@ func (r *recorder) unseen() string {
 }
 
 // homeWords are how a program's text asks where HOME is, or what lies below.
-var homeWords = regexp.MustCompile(`~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`)
+const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`
 
 // wanting says what the skill's script names and did not get, of which nobody was
 // refused anything: a variable that is set, or what lies in HOME.
@@ -217,7 +217,7 @@ func (r *recorder) wanting() {
 		hint("%s names %s, which is set and was withheld%s", named(script), name, answer)
 		return
 	}
-	if len(r.unkept) == 0 && homeWords.Match(text) {
+	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(text) {
 		hint("%s names HOME, which was the run's own: of yours it shows what is granted, as by --grant filesystem.read:~/DIR", named(script))
 	}
 }

@@ -205,6 +205,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 		r.dropped++
 		return
 	}
+	shown := r.show && r.shown < shownDenials && !slices.ContainsFunc(r.denials, func(d audit.Denial) bool { return alike(d, rec) })
 	r.index[rec] = len(r.denials)
 	rec.Count = 1
 	r.denials = append(r.denials, rec)
@@ -215,7 +216,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	if e, ok := offerable(r.job.host, r.profile, &d); ok {
 		r.lifting = append(r.lifting, lifting{d, e})
 	}
-	if r.show && r.shown < shownDenials {
+	if shown {
 		r.shown++
 		say("denied %s", denialLine(r.job, r.profile, d))
 	}

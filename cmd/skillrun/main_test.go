@@ -22,11 +22,11 @@ import (
 	"skillrun/sandbox/sandboxtest"
 )
 
-// The test binary, started as "skillrun" or by its shell's name, is the program
-// itself; testscript puts it on PATH.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"skillrun": main.Main, "skillrun-shell": main.Main, "goclient": goClient})
-}
+// programs are what the test binary is when it is started by another name, the
+// program itself above all; testscript puts them on PATH.
+var programs = map[string]func(){"skillrun": main.Main, "skillrun-shell": main.Main, "goclient": goClient}
+
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
 // Scripts tell what a user sees: each starts in the empty directory $WORK/w,
 // with a home of its own and the state directory $WORK/state.

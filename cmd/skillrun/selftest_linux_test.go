@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"log"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,19 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blindVar names the system call that TestBlind's helper makes a lie of.
-const blindVar = "BLIND_CALL"
+func init() { programs["blind"] = blind }
 
 // A kernel that says yes and does nothing is noticed: Landlock or the filters
 // are answered with success and not installed, and nothing is run.
 func TestBlind(t *testing.T) {
-	if os.Getenv(blindVar) != "" {
-		blind(t)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct{ call, want string }{
 		{"landlock_restrict_self", "cannot prove that files are closed: "},
 		{"seccomp", "cannot prove that sockets are refused: "},
@@ -31,8 +24,8 @@ func TestBlind(t *testing.T) {
 		for _, namespaces := range []string{"auto", "off"} {
 			t.Run(tt.call+", namespaces "+namespaces, func(t *testing.T) {
 				dir, env := home(t)
-				cmd := exec.Command(self, "-test.run=^TestBlind$", "--", program(t), "--namespaces", namespaces, "--", "touch", "ran")
-				cmd.Dir, cmd.Env = dir, append(env, blindVar+"="+tt.call)
+				cmd := exec.Command("blind", tt.call, program(t), "--namespaces", namespaces, "--", "touch", "ran")
+				cmd.Dir, cmd.Env = dir, env
 				if lines := refused(t, cmd); len(lines) != 1 || !strings.Contains(lines[0], tt.want) {
 					t.Errorf("said %q, want %s", lines, tt.want)
 				}
@@ -41,8 +34,8 @@ func TestBlind(t *testing.T) {
 	}
 	t.Run("control", func(t *testing.T) {
 		dir, env := home(t)
-		cmd := exec.Command(self, "-test.run=^TestBlind$", "--", program(t), "--", "touch", "ran")
-		cmd.Dir, cmd.Env = dir, append(env, blindVar+"=none")
+		cmd := exec.Command("blind", "none", program(t), "--", "touch", "ran")
+		cmd.Dir, cmd.Env = dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -52,10 +45,10 @@ func TestBlind(t *testing.T) {
 	})
 }
 
-// blind installs a filter that answers one call with 0 without making it, and
-// becomes the command after "--".
-func blind(t *testing.T) {
-	call := map[string]uint32{"landlock_restrict_self": unix.SYS_LANDLOCK_RESTRICT_SELF, "seccomp": unix.SYS_SECCOMP, "none": 1 << 20}[os.Getenv(blindVar)]
+// blind installs a filter that answers the call which its first argument names
+// with 0 without making it, and becomes the command that follows.
+func blind() {
+	call := map[string]uint32{"landlock_restrict_self": unix.SYS_LANDLOCK_RESTRICT_SELF, "seccomp": unix.SYS_SECCOMP, "none": 1 << 20}[os.Args[1]]
 	const load, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	code := []unix.SockFilter{
 		{Code: load, K: 0},
@@ -66,16 +59,11 @@ func blind(t *testing.T) {
 		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
+		log.Fatal(err)
 	}
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog))); e != 0 {
-		t.Fatal(e)
+		log.Fatal(e)
 	}
-	args := os.Args
-	for args[0] != "--" {
-		args = args[1:]
-	}
-	os.Unsetenv(blindVar)
-	t.Fatal(syscall.Exec(args[1], args[1:], os.Environ()))
+	log.Fatal(syscall.Exec(os.Args[2], os.Args[2:], os.Environ()))
 }

@@ -214,7 +214,7 @@ func (c *compiler) findPoints() {
 			patterns[d.Path] = append(patterns[d.Path], *d)
 		}
 		for _, e := range d.Except {
-			if strings.HasPrefix(e, "/") {
+			if strings.HasPrefix(e, "/") && d.Covers(path.Dir(e)) {
 				add(e, d.Access)
 			}
 		}

@@ -68,6 +68,41 @@ func TestClosedDirectoriesDenied(t *testing.T) {
 	}
 }
 
+// What an exception leaves of a denial hides nothing, so that nothing is cut; and
+// what may be neither read nor written, be it by two denials, is masked where it
+// can be. Cut, it keeps what is made beside it from being started.
+func TestNothingCutIdly(t *testing.T) {
+	files := fstest.MapFS{"w/x": {}, "w/.git/config": {}, "w/dir/secret/own": {}, "masked": {}}
+	for _, c := range []struct {
+		name                   string
+		denials                []profiles.Denial
+		cut, cutWithNamespaces bool
+	}{
+		{"all of it", []profiles.Denial{{Path: "/w", Match: ".git/config", Access: profiles.AllAccess}}, true, false},
+		{"reading", []profiles.Denial{{Path: "/w", Match: ".git/config", Access: profiles.Read}}, true, true},
+		{"reading, and it is a control file", []profiles.Denial{
+			{Path: "/w", Match: ".git/config", Access: profiles.Read},
+			{Path: "/w", Match: ".git/config", Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control},
+		}, true, false},
+		{"excepted", []profiles.Denial{{Path: "/w", Match: ".git/config", Except: []string{"/w/.git/config"}, Access: profiles.Read}}, false, false},
+		{"excepted beneath", []profiles.Denial{{Path: "/w/dir/secret", Except: []string{"/w/dir/secret/own"}, Access: profiles.AllAccess}}, true, true},
+	} {
+		p := &profiles.Profile{Workspace: "/w", Denials: c.denials,
+			Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create | profiles.Execute}}}
+		for _, namespaces := range []bool{false, true} {
+			f := linux.Features{UID: 1000, Landlock: 7, Seccomp: true, Notify: true, Namespaces: namespaces}
+			plan := linux.Compile(p, f, linux.Facts{FS: files, Supervise: true, Namespaces: namespaces, Masked: "/masked"})
+			want := c.cut
+			if namespaces {
+				want = c.cutWithNamespaces
+			}
+			if cut := plan.Starts() != nil; cut != want {
+				t.Errorf("%s, namespaces %t: cut %t", c.name, namespaces, cut)
+			}
+		}
+	}
+}
+
 // foldingFS finds names in any letters, and lists each in its own.
 type foldingFS struct{ fstest.MapFS }
 

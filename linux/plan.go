@@ -113,6 +113,22 @@ func (p *Plan) Hidden() []string {
 	return slices.Compact(hidden)
 }
 
+// Starts lists the files and directories in which programs may be started, nil if
+// no cut keeps them from being so wherever the profile says: the kernel opens a
+// program to read it, too.
+func (p *Plan) Starts() []string {
+	if len(p.Layers) < 2 || p.Layers[1].HandledFS&readFile == 0 {
+		return nil
+	}
+	starts := []string{}
+	for _, r := range p.Layers[1].Rules {
+		if r.Access&readFile != 0 {
+			starts = append(starts, r.Path)
+		}
+	}
+	return starts
+}
+
 // Ruleset is one Landlock layer. The bit values are the kernel's.
 type Ruleset struct {
 	HandledFS  uint64     `json:"handled_fs"`

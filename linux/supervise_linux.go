@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path"
 	"runtime"
 	"strconv"
 	"sync"
@@ -49,6 +50,9 @@ type Supervision struct {
 	// Hidden are the denied names that were there at the start, sorted: no
 	// directory that holds one is moved.
 	Hidden []string
+	// Starts are the files and directories in which programs may be started,
+	// where one of Hidden keeps them from being so everywhere; else nil.
+	Starts []string
 	// Capabilities that the command keeps; the Supervisor's threads keep no
 	// more than these.
 	Capabilities uint64
@@ -165,6 +169,7 @@ type Supervisor struct {
 	copies    sockets
 	terminals terminals
 	moved     atomic.Pointer[string] // see Moved
+	unstarted atomic.Pointer[string] // see Unstarted
 	inet      *inet                  // nil without Egress
 	verdicts  sync.Mutex
 	done      chan struct{}
@@ -664,4 +669,23 @@ func (s *Supervisor) Moved() string {
 		return *from
 	}
 	return ""
+}
+
+// Unstarted gives the last program that the run has made beside a hidden name, so
+// that it cannot be started although the profile lets it, and that name.
+func (s *Supervisor) Unstarted() (program, hidden string) {
+	p := s.unstarted.Load()
+	if p == nil {
+		return "", ""
+	}
+	for dir := path.Dir(*p); ; dir = path.Dir(dir) {
+		for _, h := range s.config.Hidden {
+			if inTree(dir, h) {
+				return *p, h
+			}
+		}
+		if dir == "/" {
+			return "", ""
+		}
+	}
 }

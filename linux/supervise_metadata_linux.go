@@ -87,6 +87,9 @@ func serveChmod(r *request) {
 		return
 	}
 	r.mode = r.deciders.narrowMode(r.mode)
+	if r.a.kind == regular {
+		r.s.program(&r.a, r.mode)
+	}
 	if r.a.caller {
 		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return

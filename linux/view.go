@@ -19,7 +19,6 @@ func (c *compiler) mask() {
 	if c.plan.Namespaces == 0 || c.facts.Masked == "" {
 		return
 	}
-	const whole = profiles.Read | profiles.Write | profiles.Create
 	var rest []point
 	var masked string // the last directory masked: what is beneath is hidden with it
 	for i, p := range c.points {
@@ -27,7 +26,7 @@ func (c *compiler) mask() {
 			continue
 		}
 		below := i+1 < len(c.points) && inTree(p.path, c.points[i+1].path) && c.exceptBeneath(p.path)
-		if p.access&whole != whole || c.denied(p.path, whole) != whole || below || !c.inGrant(p.path) {
+		if !c.useless(p.path) || below || !c.inGrant(p.path) {
 			rest = append(rest, p)
 			continue
 		}
@@ -47,6 +46,19 @@ func (c *compiler) mask() {
 		}
 	}
 	c.points = rest
+}
+
+// useless says whether nothing of p may be used, as of a control file that may
+// not be read either.
+func (c *compiler) useless(p string) bool {
+	const whole = profiles.Read | profiles.Write | profiles.Create
+	denied := c.denied(p, whole)
+	for i := range c.p.Denials {
+		if d := &c.p.Denials[i]; d.Class == profiles.Control && d.Access&^denied != 0 && d.Covers(p) {
+			denied |= d.Access
+		}
+	}
+	return denied&whole == whole
 }
 
 // respelt says whether what is at p is found in other letters, too, as on the

@@ -151,6 +151,9 @@ type Result struct {
 	// for which, without mounts of its own, a directory of its own stood in: it
 	// can open that there again, and not see it. "" if there is none.
 	Moved string
+	// Unstarted is a program that the run made and could not start, since it lies
+	// beside a hidden name, Beside; "" if there is none.
+	Unstarted, Beside string
 	// ControlsMade are control files that the run was allowed to make, since it
 	// made what they control or a package manager does, directories for what is in
 	// them, by each name that they may have had; MoreControls may not be listed.

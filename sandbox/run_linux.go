@@ -216,6 +216,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	if supervisor != nil {
 		result.Moved = supervisor.Moved()
+		result.Unstarted, result.Beside = supervisor.Unstarted()
 		result.ControlsMade, result.MoreControls = supervisor.ControlsMade()
 	}
 	return result, nil
@@ -342,6 +343,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		Own:          facts.Own,
 		Denied:       plan.Denied,
 		Hidden:       plan.Hidden(),
+		Starts:       plan.Starts(),
 		PassReads:    plan.PassReads,
 		Capabilities: plan.KeepCapabilities,
 		OwnNetwork:   plan.Namespaces&linux.NSNet != 0,

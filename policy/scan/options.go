@@ -59,8 +59,25 @@ func role(opts, name string) (role string, takes, attached bool) {
 			}
 			return item[i+1:], true, true
 		}
+		if i := strings.IndexByte(item, '#'); i > 0 && item[:i] == name {
+			return "#", true, true
+		}
 	}
 	return "", false, false
+}
+
+// numeral is the length of the octal, decimal or "x" and hexadecimal number that
+// a text starts with.
+func numeral(t string) int {
+	set := "0123456789"
+	n := 0
+	if strings.HasPrefix(t, "x") {
+		set, n = "0123456789abcdefABCDEF", 1
+	}
+	for n < len(t) && strings.IndexByte(set, t[n]) >= 0 {
+		n++
+	}
+	return n
 }
 
 // whole gives the option that a long one may be short for, as getopt_long takes
@@ -142,6 +159,12 @@ func parseOptions(opts string, args []field, stop int) options {
 			}
 			r, takes, attached := role(opts, letter)
 			if !takes {
+				continue
+			}
+			if r == "#" {
+				if j += numeral(t[j+1:]); strings.HasPrefix(t[j+1:], ":") {
+					break // ruby -W:CATEGORY
+				}
 				continue
 			}
 			v := f

@@ -166,6 +166,8 @@ func (c *command) interpreter() {
 		case "module":
 			c.module(v.value, rest(0), c.in.pos)
 			return
+		case "run": // the script; the operands are its arguments
+			return
 		}
 	}
 	if len(c.o.operands) > 0 && c.o.operands[0].text != "-" && c.o.operands[0].text != "/dev/stdin" && !(c.row.Lang == "shell" && c.o.has("-s")) {

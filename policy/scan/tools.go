@@ -196,7 +196,7 @@ func (c *command) perl() {
 		}
 		inline = true
 		code := v.value.text
-		filter := c.o.has("-n", "-p")
+		filter := c.o.has("-n", "-p", "-a", "-F") // -a and -F imply -n
 		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|"} {
 			if strings.Contains(code, mark) && !(mark == "|" && !strings.Contains(code, "open")) && !(mark == "/e" && !evalFlag(code)) && !(mark == "do " && !strings.Contains(code, "do \"")) {
 				filter = false

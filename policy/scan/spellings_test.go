@@ -196,5 +196,11 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `ruby -ropen-uri -e 'URI.open("https://a.example.com")'`, "opaque"},
 	{"shell", `ruby s.rb`, "source_code.execute s.rb"},
 	{"shell", `gem list`, ""},
+	// npm's settings and the package's
+	{"shell", `npm config set fund false`, "secrets.write ~/.npmrc"},
+	{"shell", `npm pkg get name`, "filesystem.read package.json"},
+	{"shell", `npm pkg set scripts.postinstall='node x.js'`, "filesystem.read package.json; filesystem.write package.json"},
+	{"shell", `npm pkg delete scripts.test`, "filesystem.read package.json; filesystem.write package.json"},
+	{"shell", `npm pkg fix`, "filesystem.read package.json; filesystem.write package.json"},
 	{"shell", `bundle exec rake`, "source_code.execute ."},
 }

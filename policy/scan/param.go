@@ -85,7 +85,7 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 			return []alt{{{text: "$" + name}}}, at == "@" || at == "*"
 		}
 		if at == "@" || at == "*" {
-			return v, true
+			return v, at == "@"
 		}
 		if n, err := strconv.Atoi(at); err == nil && n >= 0 && len(v) == 1 && n < len(v[0]) {
 			return []alt{{v[0][n]}}, false

@@ -66,6 +66,8 @@ func special(name string) func(*command) {
 		return (*command).envCommand
 	case "ffmpeg":
 		return (*command).ffmpeg
+	case "exiftool":
+		return (*command).exiftool
 	case "find":
 		return (*command).find
 	case "getent":

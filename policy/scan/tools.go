@@ -195,6 +195,19 @@ func (c *command) nested() {
 	}
 }
 
+// exiftool changes its files if a tag is set ("-TAG=VALUE") or copied.
+func (c *command) exiftool() {
+	do := reads
+	for _, f := range c.in.args {
+		if strings.HasPrefix(f.text, "-") && strings.ContainsAny(f.text, "=<") || strings.EqualFold(f.text, "-tagsFromFile") {
+			do |= writes
+		}
+	}
+	for _, f := range c.o.operands {
+		c.path(do, f, c.dir, c.in.pos, c.row.Reason)
+	}
+}
+
 // perl reads filters; other inline code is not read.
 func (c *command) perl() {
 	inline := false

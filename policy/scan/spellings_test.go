@@ -193,8 +193,6 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `php -f s.php a`, "source_code.execute s.php"},
 	{"shell", `exiftool -overwrite_original -Artist=x a.jpg`, "filesystem.read a.jpg; filesystem.write a.jpg"},
 	{"shell", `exiftool -json a.jpg`, "filesystem.read a.jpg"},
-	{"shell", `npm pkg set scripts.postinstall=x`, "filesystem.read package.json; filesystem.write package.json"},
-	{"shell", `npm pkg get name`, "filesystem.read package.json"},
 	{"shell", `a=(rm x y); "${a[@]}"`, "filesystem.delete x; filesystem.delete y"},
 	{"shell", `a=(rm x y); bash -c "${a[*]}"`, "filesystem.delete x; filesystem.delete y"},
 	{"shell", `a=(rm x y); ${a[*]}`, "filesystem.delete x; filesystem.delete y"},

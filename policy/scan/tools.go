@@ -149,16 +149,8 @@ func (c *command) editorFiles() {
 	}
 }
 
-// npmSet reads "npm config set", whose settings may name programs, and "npm
-// pkg", which reads and changes the package's own file.
+// npmSet reads "npm config set", whose settings may name programs.
 func (c *command) npmSet() {
-	if strings.HasSuffix(c.in.name, " pkg") {
-		c.read(literal("package.json"))
-		if len(c.o.operands) > 0 && c.o.operands[0].text != "get" {
-			c.write(literal("package.json"))
-		}
-		return
-	}
 	if strings.HasSuffix(c.in.name, " set") || len(c.in.args) > 0 && c.in.args[0].text == "set" {
 		c.write(literal("~/.npmrc"))
 		for _, f := range c.in.args {

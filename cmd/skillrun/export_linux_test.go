@@ -34,7 +34,7 @@ func Pack(p profiles.Profile) []byte { return pack(nil, reflect.ValueOf(p)) }
 
 // SeenComesBack says whether the quick reader of what was seen reads what pack wrote.
 func SeenComesBack(name, target string, n uint64, settled bool) bool {
-	want := seen{name, how(n % 5), outcome(n % 3), uint32(n), target, identity{n, n + 1, n + 2, n + 3, n + 4}, n / 2, settled}
+	want := seen{name, how(n % 5), outcome(n % 3), uint32(n), target, identity{n, n + 1, n + 2, n + 3, n + 4}, n / 2, uint32(n), settled}
 	u, got := newUnpacker(pack(nil, reflect.ValueOf(want))), seen{}
 	u.seen(&got)
 	return got == want && u.err == nil && u.data == ""

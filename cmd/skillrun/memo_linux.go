@@ -54,6 +54,9 @@ type seen struct {
 	// is denied by name is denied by its other names too. With more than one, ID
 	// tells when they last changed.
 	Names uint64
+	// Owner is whose it is that was looked at itself: a directory that cannot be
+	// listed is closed to its owner's run, who could open it.
+	Owner uint32
 	// Settled says that ID changes whenever the contents do: the last change
 	// was long enough before the look for the next to have another time, on a
 	// file system that keeps such times.
@@ -218,7 +221,7 @@ func (u *unpacker) seen(s *seen) {
 	s.How, s.There, s.Mode = how(u.uint()), outcome(u.uint()), uint32(u.uint())
 	s.Target = u.string()
 	s.ID = identity{u.uint(), u.uint(), u.uint(), u.uint(), u.uint()}
-	s.Names, s.Settled = u.uint(), u.uint() != 0
+	s.Names, s.Owner, s.Settled = u.uint(), uint32(u.uint()), u.uint() != 0
 }
 
 // remember keeps the memo for the launches to come, with what was seen.
@@ -300,8 +303,12 @@ func (s *snapshot) seen(at time.Time) []seen {
 	settled := settling{at, map[uint64]bool{}}
 	for name, f := range s.files {
 		o := f.seen(name, byLstat)
-		if st := statOf(f.info); st != nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
-			if o.Names = uint64(st.Nlink); o.Names > 1 {
+		if st := statOf(f.info); st != nil {
+			o.Owner = st.Uid
+			if st.Mode&unix.S_IFMT == unix.S_IFREG {
+				o.Names = uint64(st.Nlink)
+			}
+			if o.Names > 1 {
 				o.ID = identity{uint64(st.Dev), st.Ino, uint64(st.Size), uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)}
 				o.Settled = settled.has(name, o.ID)
 			}
@@ -389,6 +396,7 @@ func (s *seen) holds() bool {
 		}
 		err := unix.Fstatat(unix.AT_FDCWD, name, &st, flags)
 		return outcomeOf(err) == s.There && (err != nil || uint32(fileMode(st.Mode)) == s.Mode) &&
+			(err != nil || s.How == byStat || st.Uid == s.Owner) &&
 			(s.Names == 0 || uint64(st.Nlink) == s.Names) && (s.Names < 2 || identify(name) == s.ID)
 	case byReadLink:
 		target, err := os.Readlink(name)

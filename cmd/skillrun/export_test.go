@@ -8,6 +8,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy/session"
+	"skillrun/policy/skill"
 )
 
 // Main is main, for the tests that start this program as a user would. The
@@ -42,4 +43,14 @@ func Spare(d audit.Denial) bool { return spare(d) }
 // WritePlaced writes a report.
 func WritePlaced(name string, theirs func(dir string) bool, data []byte) error {
 	return writePlaced(name, theirs, data)
+}
+
+// Promotion is what promoting gives a skill whose record holds for one tree, and
+// whose tree is read as another.
+func Promotion(record *skill.Approval, measured, read []skill.Entry) (skill.Approval, error) {
+	j := &job{host: thisHost(), skill: &loadedSkill{Skill: new(skill.Skill), tree: skill.Digest(measured)}}
+	if record != nil {
+		j.memory = &memory{record: record}
+	}
+	return j.promotion(read)
 }

@@ -120,13 +120,10 @@ func grantsPromote(c *cli.Context) error {
 			}
 		}
 	}
-	a := skill.Approval{Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest}
-	a.Until = j.until(nil)
-	if m := j.memory; m.holds() {
-		a = *m.record
-		a.Until = policy.Sooner(a.Until, j.until(nil))
+	a, err := j.promotion(entries)
+	if err != nil {
+		return err
 	}
-	a.Promoted, a.By, a.Made = true, j.host.User, time.Now().UTC().Truncate(time.Second)
 	store, err := openApprovals(j, true)
 	if err != nil {
 		return err
@@ -138,6 +135,22 @@ func grantsPromote(c *cli.Context) error {
 	return j.note(&audit.Grant{Action: "promote", For: "version", By: "grants promote", Until: a.Until, Skill: audit.Skill{
 		Name: a.Skill, Version: a.Release, Dir: j.skill.Dir, Tier: policy.Approved.String(), Tree: audit.Digest(skill.Digest(entries)), Manifest: audit.Digest(a.Manifest),
 	}})
+}
+
+// promotion is the record that makes the version with these entries an approved
+// one. What an earlier record allows is for the version that it was held against.
+func (j *job) promotion(entries []skill.Entry) (skill.Approval, error) {
+	a := skill.Approval{Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest}
+	a.Until = j.until(nil)
+	if m := j.memory; m.holds() {
+		if skill.Digest(entries) != j.skill.tree {
+			return a, fmt.Errorf("skill %q changed meanwhile", j.skill.Name)
+		}
+		a = *m.record
+		a.Until = policy.Sooner(a.Until, j.until(nil))
+	}
+	a.Promoted, a.By, a.Made = true, j.host.User, time.Now().UTC().Truncate(time.Second)
+	return a, nil
 }
 
 // note writes a record of consent.

@@ -290,15 +290,17 @@ func (c *compiler) sealed(dir string, err error) bool {
 }
 
 // denied gives the accesses of a that are refused at p itself.
-func (c *compiler) denied(p string, a profiles.Access) profiles.Access {
+func (c *compiler) denied(p string, a profiles.Access) profiles.Access { return denied(c.p, p, a) }
+
+func denied(profile *profiles.Profile, p string, a profiles.Access) profiles.Access {
 	var out profiles.Access
-	for i := range c.p.Denials {
-		d := &c.p.Denials[i]
+	for i := range profile.Denials {
+		d := &profile.Denials[i]
 		if carvable(d) && d.Access&a&^out != 0 && d.Covers(p) {
 			out |= d.Access & a
 		}
 	}
-	if c.p.Skill != "" && (p == c.p.Skill || strings.HasPrefix(p, c.p.Skill+"/")) {
+	if profile.Skill != "" && (p == profile.Skill || strings.HasPrefix(p, profile.Skill+"/")) {
 		out |= a & (profiles.Write | profiles.Create | profiles.Delete)
 	}
 	return out

@@ -154,7 +154,7 @@ type Supervisor struct {
 	table     map[uintptr]*call
 	decider   *decider
 	deciders  deciders // it alone
-	denied    map[fileID]bool
+	denied    deniedFiles
 	tasks     tasks
 	recent    recent
 	view      map[uint64]bool // mounts of the run's view, those of Private among them
@@ -287,15 +287,23 @@ func (s *Supervisor) release() {
 	}
 }
 
-// findDenied notes the identity of the denied files that exist, and of every
-// denial that names one file.
+// deniedFiles are files whose contents denials guard, by whatever name they are
+// called, and what is denied of them: of a secret that the user granted to read
+// that is everything else.
+type deniedFiles map[fileID]profiles.Access
+
+func (d deniedFiles) add(id fileID, p *profiles.Profile, path string) {
+	d[id] |= denied(p, path, profiles.AllAccess)
+}
+
+// findDenied notes the denied files that exist.
 func (s *Supervisor) findDenied() error {
-	s.denied = map[fileID]bool{}
+	s.denied = deniedFiles{}
 	for _, path := range s.config.Denied {
 		var st unix.Stat_t
 		switch err := unix.Stat(path, &st); {
 		case err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR:
-			s.denied[fileID{st.Dev, st.Ino}] = true
+			s.denied.add(fileID{st.Dev, st.Ino}, s.decider.profile, path)
 		case err != nil && err != unix.ENOENT && err != unix.EACCES:
 			return fmt.Errorf("cannot look at denied file %s: %w", path, err)
 		}
@@ -474,7 +482,7 @@ type request struct {
 
 	inner    *inner // the run inside this one that the caller belongs to, if any
 	deciders deciders
-	files    []map[fileID]bool // inner's denied ones
+	files    []deniedFiles // inner's denied ones
 	// performers may act for the caller. They outlast inner, which may be over
 	// while they do.
 	performers *performers

@@ -446,7 +446,7 @@ func serveLink(r *request) {
 		rule = r.deciders.create(b.place, regular)
 	} else {
 		rule = r.deciders.link(a.place, b.place)
-		if rule.ok() && (r.denied(a.id()) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
+		if rule.ok() && (r.denied(a.id(), profiles.AllAccess) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
 			// Another name of a socket would hide whose it is.
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
 		}
@@ -487,7 +487,7 @@ func serveTruncate(r *request) {
 		r.fail(unix.ENOTDIR)
 	case o.kind == directory:
 		r.fail(unix.EISDIR)
-	case r.denied(o.id()):
+	case r.denied(o.id(), profiles.Write):
 		r.refuse(r.deniedFile(o, profiles.Write))
 	case r.tooLong(o, int64(r.args[1])):
 		r.fail(unix.EFBIG) // the performing thread has no such limit

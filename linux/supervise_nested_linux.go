@@ -35,7 +35,7 @@ type inner struct {
 	// Until it is over. Each of these lists is that of the run around it, with
 	// what is its own at the end.
 	deciders deciders
-	files    []map[fileID]bool // denied
+	files    []deniedFiles
 	rulesets []int
 	perform  *performers
 	// redirects are its own alone.
@@ -361,7 +361,7 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		}
 		in.redirects = append(in.redirects, Redirect{string(pair[0]), to})
 	}
-	files := map[fileID]bool{}
+	files := deniedFiles{}
 	var hidden []string
 	for _, file := range about.Denied {
 		hidden = append(hidden, string(file))
@@ -371,7 +371,7 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		case e != 0:
 			return e
 		case o.fd >= 0 && o.kind != directory:
-			files[o.id()] = true
+			files.add(o.id(), about.Profile, string(file))
 		}
 		o.close()
 	}

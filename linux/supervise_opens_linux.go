@@ -122,7 +122,7 @@ func (r *request) open() {
 			r.refuse(rule)
 			return
 		}
-		if r.denied(o.id()) {
+		if r.denied(o.id(), accessOf(r.flags)) {
 			r.refuse(r.deniedFile(o, accessOf(r.flags)))
 			return
 		}
@@ -175,14 +175,15 @@ func (r *request) openRegular(how int) {
 	}, slow)
 }
 
-// denied says whether a denial guards the contents of a file by another name.
-func (r *request) denied(id fileID) bool {
-	return r.s.denied[id] || slices.ContainsFunc(r.files, func(files map[fileID]bool) bool { return files[id] })
+// denied says whether a denial keeps access a from the contents of a file, by any
+// of its names.
+func (r *request) denied(id fileID, a profiles.Access) bool {
+	return r.s.denied[id]&a != 0 || slices.ContainsFunc(r.files, func(files deniedFiles) bool { return files[id]&a != 0 })
 }
 
 // deniedFile explains the refusal of another name of a denied file.
 func (r *request) deniedFile(o *object, a profiles.Access) ruling {
-	rule := ruling{errno: errAccess, path: o.place.path, access: a, inner: !r.s.denied[o.id()]}
+	rule := ruling{errno: errAccess, path: o.place.path, access: a, inner: r.s.denied[o.id()]&a == 0}
 	if rule.inner {
 		return rule
 	}
@@ -297,7 +298,7 @@ func (r *request) openAppeared(how int) unix.Errno {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return errno(err)
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || r.denied(fileID{st.Dev, st.Ino}) {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || r.denied(fileID{st.Dev, st.Ino}, accessOf(r.flags)) {
 		return unix.EACCES
 	}
 	r.fd, err = unix.Open(fdPath(fd), how, 0)

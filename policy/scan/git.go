@@ -65,6 +65,9 @@ func (c *command) remote() {
 		f = c.o.operands[0]
 	}
 	if c.row.Lang == "push" {
+		if c.o.has("-u", "--set-upstream") {
+			c.aside("filesystem.write", literal(".git/config"))
+		}
 		if v, ok := c.o.value("--repo"); ok {
 			f = v
 		}
@@ -118,8 +121,12 @@ func (c *command) pathspec() {
 	if len(spec) == 0 {
 		spec = []field{literal(".")}
 	}
+	made := c.o.has("-b", "-B", "-c", "-C", "--orphan") && len(c.o.operands) == 0 // a branch, from here
 	for _, f := range spec {
 		c.write(f)
+		if !made {
+			c.aside("source_code.delete", f)
+		}
 	}
 }
 
@@ -167,6 +174,7 @@ func (c *command) setConfig(ops []field) {
 			c.path(writes, v, c.dir, c.in.pos, "git config --file writes the file")
 		} else {
 			c.need("commit.create", "", true, c.in.pos, "git config sets")
+			c.aside("filesystem.write", literal(".git/config"))
 		}
 	}
 	if len(ops) > 1 {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"strconv"
 	"strings"
 
 	"skillrun/policy"
@@ -272,6 +273,29 @@ func (s *scan) host(capability string, f field, pos policy.Pos, reason string) {
 	}
 	name, exact := hostOf(f)
 	s.need(capability, name, exact, pos, reason)
+	if exact {
+		s.address(name, portOf(f))
+	}
+}
+
+// portOf gives the port that a text names its host with, "" if it names none.
+func portOf(f field) string {
+	_, h, ok := strings.Cut(f.text, "://")
+	if !ok {
+		h = f.text
+	}
+	if i := strings.IndexAny(h, "/?#\\"); i >= 0 {
+		h = h[:i]
+	}
+	h = h[strings.LastIndexByte(h, '@')+1:]
+	i := strings.LastIndexByte(h, ':')
+	if i < 0 || !strings.HasPrefix(h, "[") && strings.Count(h, ":") > 1 || strings.HasSuffix(h, "]") {
+		return ""
+	}
+	if n, err := strconv.ParseUint(h[i+1:], 10, 16); err != nil || n == 0 {
+		return ""
+	}
+	return h[i+1:]
 }
 
 // hostOf gives the lower-case host that a text names.

@@ -34,6 +34,10 @@ type commandRow struct {
 	Default string
 	// Needs are needed in any case: "CAPABILITY" or "CAPABILITY TARGET".
 	Needs []string
+	// Besides is what the program does on the way, as in Needs; see
+	// [Result.Besides]. In "filesystem.write */bin" the star is each operand,
+	// or where there is none what Default names.
+	Besides []string
 	// Special names a reader of special.go; Lang is what it is told.
 	Special, Lang string
 	// Sub says that a subcommand follows the options.
@@ -152,6 +156,22 @@ func (c *command) apply() {
 			continue // to the host that it names
 		}
 		c.fixed(capability, target, c.in.pos, c.row.Reason)
+	}
+	for _, b := range c.row.Besides {
+		capability, target, _ := strings.Cut(b, " ")
+		rest, each := strings.CutPrefix(target, "*")
+		if !each {
+			c.aside(capability, literal(target))
+			continue
+		}
+		names := c.o.operands
+		if _, name, ok := strings.Cut(c.row.Default, " "); ok && len(names) == 0 {
+			names = []field{literal(name)}
+		}
+		for _, f := range names {
+			f.text += rest
+			c.aside(capability, f)
+		}
 	}
 	if c.row.Args != "" {
 		c.operands()

@@ -11,6 +11,8 @@ package scan
 
 import (
 	"io/fs"
+	"slices"
+	"strings"
 
 	"skillrun/policy"
 )
@@ -36,6 +38,14 @@ type Need struct {
 // Result is what a text needs, each need once, in the order of appearance.
 type Result struct {
 	Needs []Need
+	// Besides lists what programs do on the way, which nobody would name who
+	// says what a command is for, and which a run has to be allowed: git
+	// deletes the files that it replaces, and "git remote add" writes
+	// .git/config.
+	Besides []Need
+	// Ports lists the hosts of Needs that the text names with a port, each as
+	// it does: "HOST:PORT", and "HOST" where it names it without one, too.
+	Ports map[string][]string
 	// Opaque lists code that is decided at run time: eval of a variable, a
 	// download piped into a shell, exec of decoded text. It may need
 	// anything.
@@ -126,6 +136,7 @@ type scan struct {
 	seen  map[needKey]bool
 	found map[policy.Finding]bool
 	files map[string]bool
+	ports map[string][]string // of hosts
 	steps int
 	depth int
 	quiet int // while above 0 nothing is collected
@@ -140,7 +151,27 @@ func newScan(env Env) *scan {
 	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[string]bool{}}
 }
 
-func (s *scan) result() Result { return s.out }
+func (s *scan) result() Result {
+	for host, ports := range s.ports {
+		if len(ports) == 1 && ports[0] == "" {
+			continue
+		}
+		if s.out.Ports == nil {
+			s.out.Ports = map[string][]string{}
+		}
+		for _, port := range ports {
+			name := host
+			if port != "" {
+				if strings.Contains(host, ":") {
+					name = "[" + host + "]"
+				}
+				name += ":" + port
+			}
+			s.out.Ports[host] = append(s.out.Ports[host], name)
+		}
+	}
+	return s.out
+}
 
 // step counts work; false means that the budget is used up, which is said once.
 func (s *scan) step(pos policy.Pos) bool {
@@ -158,6 +189,27 @@ func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reaso
 	}
 	s.seen[key] = true
 	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason})
+}
+
+// besides records what a program does on the way.
+func (s *scan) besides(capability, target string, exact bool, pos policy.Pos, reason string) {
+	n := Need{capability, target, exact, pos, reason}
+	if s.quiet == 0 && !slices.ContainsFunc(s.out.Besides, func(o Need) bool { return o.Capability == capability && o.Target == target && o.Exact == exact }) {
+		s.out.Besides = append(s.out.Besides, n)
+	}
+}
+
+// address notes the port that a host is named with, "" for none.
+func (s *scan) address(host, port string) {
+	if s.quiet > 0 {
+		return
+	}
+	if s.ports == nil {
+		s.ports = map[string][]string{}
+	}
+	if !slices.Contains(s.ports[host], port) {
+		s.ports[host] = append(s.ports[host], port)
+	}
 }
 
 func (s *scan) opaque(pos policy.Pos, what string) {

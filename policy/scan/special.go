@@ -23,6 +23,16 @@ func (c *command) read(f field)   { c.path(reads, f, c.dir, c.in.pos, c.row.Reas
 func (c *command) write(f field)  { c.path(writes, f, c.dir, c.in.pos, c.row.Reason) }
 func (c *command) remove(f field) { c.path(deletes, f, c.dir, c.in.pos, c.row.Reason) }
 
+// aside records what the program does to a file on the way.
+func (c *command) aside(capability string, f field) {
+	reason := c.row.Reason
+	if capability == "source_code.delete" {
+		reason = "git deletes the files that it replaces"
+	}
+	p, exact := c.env.target(f, c.dir)
+	c.besides(capability, p, exact, c.in.pos, reason)
+}
+
 func (c *command) reach(capability string, f field) {
 	c.host(capability, f, c.in.pos, c.row.Reason)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type tableRow struct {
-	Names, Needs, Expect               []string
+	Names, Needs, Besides, Expect      []string
 	If, Opts, Args, Default            string
 	Special, Lang, Reason, Example, Kw string
 	Sub                                bool

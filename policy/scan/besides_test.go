@@ -1,0 +1,82 @@
+package scan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"skillrun/policy"
+	"skillrun/policy/scan"
+)
+
+// What programs do on the way is beside what they are for.
+func TestBesides(t *testing.T) {
+	for _, c := range []struct{ command, besides string }{
+		{"git checkout main", "source_code.delete ."},
+		{"git checkout -- a.txt b", "source_code.delete a.txt, source_code.delete b"},
+		{"git checkout -b x", ""},
+		{"git checkout -b x origin/x", "source_code.delete ."},
+		{"git switch -c x", ""},
+		{"git switch main", "source_code.delete ."},
+		{"git restore --staged a.txt", ""},
+		{"git -C d restore a.txt", "source_code.delete d/a.txt"},
+		{"git reset HEAD~1", ""},
+		{"git reset --hard", "source_code.delete ."},
+		{"git stash", "source_code.delete ."},
+		{"git stash list", ""},
+		{"git stash push -m x", "source_code.delete ."},
+		{"git pull && git merge x", "source_code.delete ."},
+		{"git apply --check p", ""},
+		{"git remote -v", ""},
+		{"git remote add origin u", "filesystem.write .git/config"},
+		{"git config user.name", ""},
+		{"git config user.name x", "filesystem.write .git/config"},
+		{"git config --global user.name x", ""},
+		{"git branch -d x", ""},
+		{"git branch -u origin/x", "filesystem.write .git/config"},
+		{"git push -u origin x", "filesystem.write .git/config"},
+		{"git push origin x", ""},
+		{"git commit -am x", ""},
+		{"python3 -m venv env", "filesystem.write env/bin"},
+		{"cd d; uv venv", "filesystem.write d/.venv/bin"},
+		{"virtualenv a b", "filesystem.write a/bin, filesystem.write b/bin"},
+	} {
+		var got []string
+		for _, n := range scan.Command(c.command, scan.Env{}).Besides {
+			got = append(got, n.Capability+" "+n.Target)
+		}
+		if joined := strings.Join(got, ", "); joined != c.besides {
+			t.Errorf("%s: %q, want %q", c.command, joined, c.besides)
+		}
+	}
+}
+
+func TestPorts(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		want    map[string][]string
+	}{
+		{"curl https://a.example.com/x", nil},
+		{"curl https://a.example.com:8443/x:1", map[string][]string{"a.example.com": {"a.example.com:8443"}}},
+		{"curl localhost:80; wget http://u:p@localhost:81/x http://localhost/", map[string][]string{"localhost": {"localhost:80", "localhost:81", "localhost"}}},
+		{"curl http://[::1]:8080/ http://[::2]/", map[string][]string{"::1": {"[::1]:8080"}}},
+		{"curl http://a.example.com:port/ http://a.example.com:99999/ http://$h:80/", nil},
+		{`python3 -c 'import requests; requests.get("http://b.example.com:5000/")'`, map[string][]string{"b.example.com": {"b.example.com:5000"}}},
+	} {
+		if diff := cmp.Diff(c.want, scan.Command(c.command, scan.Env{}).Ports); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.command, diff)
+		}
+	}
+}
+
+// Every row says what it does on the way with capabilities that there are.
+func TestBesidesOfRows(t *testing.T) {
+	for _, r := range readTable(t, "commands.toml", "command") {
+		for _, b := range r.Besides {
+			if name, target, _ := strings.Cut(b, " "); policy.Lookup(name) == nil || target == "" {
+				t.Errorf("%v: %q", r.Names, b)
+			}
+		}
+	}
+}

@@ -87,9 +87,13 @@ func (r *right) lower(p *profiles.Profile) {
 		r.hosts(p, ports, profiles.TCP|profiles.UDP, false)
 	case installPackages:
 		groups := values(r.entry.Constraints.Scope)
-		if !r.entry.Constraints.Scoped {
+		// Whoever says yes to the installation of "requests" means its registry,
+		// which the name does not tell.
+		named := func(name string) bool { _, ok := profiles.HostGroup(name); return !ok }
+		if !r.entry.Constraints.Scoped || r.user && slices.ContainsFunc(groups, named) {
 			groups = registries()
 		}
+		r.programs(p)
 		for _, g := range groups {
 			rules, _ := profiles.HostGroup(g)
 			for _, rule := range rules {

@@ -36,6 +36,20 @@ func (r *right) hosts(p *profiles.Profile, ports []profiles.PortRange, protocols
 	}
 }
 
+// programs grants what installers of packages write where editors and agents look
+// for programs: those of an environment in the workspace. The packages themselves,
+// beside them, are no less obeyed.
+func (r *right) programs(p *profiles.Profile) {
+	if r.place.Workspace == "" {
+		return
+	}
+	for _, name := range [...]string{"/.venv/bin", "/venv/bin"} {
+		name = r.place.Workspace + name
+		r.path(p, name, profiles.Write|profiles.Create)
+		r.excepts = append(r.excepts, exception{name, profiles.Write | profiles.Create, true})
+	}
+}
+
 // reach grants one host; ports are used where s names none. What is no host,
 // such as the name of a service, reaches nothing.
 func (r *right) reach(p *profiles.Profile, s string, ports []profiles.PortRange, protocols profiles.Protocol, readOnly bool) {

@@ -233,6 +233,18 @@ func (l *lowering) environment(p *profiles.Profile) {
 				Origin: profiles.Origin{Source: fmt.Sprintf("%s:%d", Escape(v.Pos.File), v.Pos.Line), Reason: "set by the manifest"}})
 		}
 	}
+	// Where the index cannot be written, "git status" need not try, and nobody
+	// need be told that it was refused.
+	const quiet = "GIT_OPTIONAL_LOCKS"
+	dir := l.place.Workspace + "/.git"
+	written := func(r profiles.PathRule) bool {
+		return r.Access&profiles.Create != 0 && (r.Path == dir || r.Tree && within(r.Path, dir))
+	}
+	if l.place.Workspace != "" && !slices.ContainsFunc(p.Paths, written) && l.host.Exists(dir) &&
+		!slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == quiet }) {
+		p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: quiet, Value: "0",
+			Origin: profiles.Origin{Source: "built-in:base", Reason: "git: what only looks does not write the index"}})
+	}
 }
 
 // mounts grants the directories that the user gave a role.

@@ -11,7 +11,21 @@ import (
 // of agents and policy. A run cannot open them at all unless they are granted by
 // name; what acts outside of a run, such as an agent's own tools, is asked for a
 // capability of their own.
-type Protected struct{ profile profiles.Profile }
+type Protected struct {
+	profile profiles.Profile
+	itself  bool // a directory is not protected for what lies in it
+}
+
+// ProtectedInRuns are those that a run's command is asked about: the control files
+// of a workspace, and no directory that they lie in. The rest is asked about in its
+// own name, or not to be had.
+func ProtectedInRuns(workspace string) *Protected {
+	p := &Protected{itself: true}
+	if workspace != "" {
+		p.profile.Denials = profiles.ControlFiles(workspace)
+	}
+	return p
+}
 
 // NewProtected gives the shipped ones for a machine and a workspace, and besides
 // those beneath trees, which may be read but not changed.
@@ -51,6 +65,14 @@ func (p *Protected) Needs(capability, path string) (instead, why string) {
 	case "delete":
 		access = profiles.Delete
 	default:
+		return "", ""
+	}
+	if p.itself {
+		for i := range p.profile.Denials {
+			if d := &p.profile.Denials[i]; d.Access&access != 0 && d.Covers(path) {
+				return "policy.expand", d.Origin.Reason
+			}
+		}
 		return "", ""
 	}
 	v := p.profile.Allows(path, access)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/user"
@@ -728,5 +730,53 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	}
 	if code := run(t, registered, event); code != 2 {
 		t.Errorf("a damaged session: exit code %d", code)
+	}
+}
+
+// TestYesIsEnough: what an agent's user said yes to works, whatever the kernel has
+// to be asked for it. Without the yes none of it runs.
+func TestYesIsEnough(t *testing.T) {
+	a := newAgent(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "served\n") }))
+	defer server.Close()
+	a.write("work/.env", "KEY=hidden\n")
+	a.write("work/b.txt", "b\n")
+	setup := exec.Command("sh", "-c", `rm -rf .git && git init -q && git config user.email u@example.com && git config user.name u && echo one >a.txt && git add a.txt && git commit -qm one`)
+	setup.Dir, setup.Env = a.work, a.env
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a.start()
+	for _, c := range []struct{ command, asks, out string }{
+		{`cat .env`, "secrets.read", "KEY=hidden"},
+		{`python3 -m venv --without-pip .venv && ls .venv/bin/activate`, ".venv/bin: policy.expand", ".venv/bin/activate"},
+		{`mkdir -p .vscode && echo tasks >.vscode/tasks.json && cat .vscode/tasks.json`, "policy.expand .vscode/tasks.json", "tasks"},
+		{`echo '#!/bin/true' >.git/hooks/pre-commit && cat .git/hooks/pre-commit`, "policy.expand", "#!/bin/true"},
+		{`cd sub && git config user.name other && git config user.name; cd ..`, ".git/config: policy.expand", "other"},
+		{`echo two >>a.txt; git stash -q && git stash pop -q && tail -n 1 a.txt`, "git deletes the files that it replaces", "two"},
+		{`git checkout -q a.txt && cat a.txt`, "a.txt: source_code.delete", "one"},
+		{`f=$(ls b.txt) && rm $f && echo gone`, "a yes opens the whole workspace", "gone"},
+		{`curl -s ` + server.URL, strings.TrimPrefix(server.URL, "http://") + ": web.fetch", "served"},
+	} {
+		for _, a.yes = range []bool{false, true} {
+			a.asked = nil
+			u := a.bash(c.command)
+			if len(a.asked) != 1 || !strings.Contains(a.asked[0], c.asks) {
+				t.Errorf("%s: asked %q, want %s", c.command, a.asked, c.asks)
+			}
+			if a.yes && (u.code != 0 || !strings.Contains(u.out, c.out)) {
+				t.Errorf("%s: %+v", c.command, u)
+			}
+		}
+	}
+	// Nobody is asked about what every run may do.
+	a.asked = nil
+	for _, command := range []string{`sleep 30 & kill $!`, `sleep 30 & kill %1`, `env >/dev/null`, `git checkout -qb new`, `git restore --staged a.txt`} {
+		if u := a.bash(command); u.refused != "" || u.code != 0 || u.context != "" {
+			t.Errorf("%s: %+v", command, u)
+		}
+	}
+	if len(a.asked) > 0 {
+		t.Errorf("asked %q", a.asked)
 	}
 }

@@ -16,8 +16,11 @@ type asked struct {
 	// be held to it. Single says that it counts for this call only.
 	Grant  json.RawMessage `json:"grant,omitempty"`
 	Single bool            `json:"single,omitempty"`
-	Key    string          `json:"key,omitempty"`   // of the entry that asked
-	Skill  string          `json:"skill,omitempty"` // whose entry it is
+	// Run is what the run of this call gets, where no Grant can be held to
+	// anything.
+	Run   json.RawMessage `json:"run,omitempty"`
+	Key   string          `json:"key,omitempty"`   // of the entry that asked
+	Skill string          `json:"skill,omitempty"` // whose entry it is
 }
 
 // What a call asks for can be much, and only the answer to it and its run read

@@ -25,6 +25,9 @@ type judged struct {
 	answer  policy.Answer
 	single  bool // a yes counts for this call only
 	secret  bool // it gives a secret away
+	// grants is what a run gets for a yes, where that is called otherwise than
+	// what was asked for.
+	grants string
 }
 
 // look is what was found out about an action besides its needs.
@@ -128,10 +131,30 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		if a.Confined && unset(n) {
 			continue
 		}
-		if c := policy.Lookup(n.Capability); c != nil {
-			needs = append(needs, s.judge(st, s.requestFor(a, c, n, dir, now), n.Target, n.Exact, n.Reason))
-		} else {
+		c := policy.Lookup(n.Capability)
+		if c == nil {
 			return v, nil, look, fmt.Errorf("the command needs %q, which nothing grants", n.Capability)
+		}
+		r, target := s.requestFor(a, c, n, dir, now), n.Target
+		if ports := read.Ports[n.Target]; len(r.Hosts) > 0 && ports != nil {
+			r.Hosts, target = ports, strings.Join(ports, ", ")
+		}
+		j := s.judge(st, r, target, n.Exact, n.Reason)
+		if a.Confined && j.idle() {
+			continue
+		}
+		if _, what := j.whole(); what != "" {
+			j.need.Reason += "; a yes opens " + what
+		}
+		needs = append(needs, j)
+	}
+	for i := range read.Besides {
+		if !a.Confined {
+			break // an agent's own git is not held to it
+		}
+		n := s.inRepository(read.Besides[i], dir)
+		if j := s.judge(st, s.requestFor(a, policy.Lookup(n.Capability), &n, dir, now), n.Target, n.Exact, n.Reason); j.need.Effect != policy.Allow {
+			needs = append(needs, j)
 		}
 	}
 	needs = append(needs, s.unread(a, &read, &v)...)
@@ -163,6 +186,56 @@ func unset(n *scan.Need) bool {
 	}
 	_, set := os.LookupEnv(name)
 	return !set
+}
+
+// idle says that a run does it without anybody's leave, and to nobody else: it
+// signals its own processes, and lists the variables that it was given. Only who
+// forbids it is heard.
+func (j *judged) idle() bool {
+	switch {
+	case j.answer.Entry != nil:
+		return false
+	case j.need.Capability == "env_var.read":
+		return j.need.Target == "*"
+	}
+	return j.need.Capability == "process.kill" || j.need.Capability == "repl.terminate"
+}
+
+// whole is what a run gets for a yes to a need of its command that nobody can
+// hold to anything, since what it is about is decided at run time, and what that
+// comes to; "" if there is no such thing, and nothing to ask.
+func (j *judged) whole() (g policy.Entry, what string) {
+	r := &j.request
+	if j.need.Effect != policy.Confirm || !r.Confined || len(r.Paths)+len(r.Hosts)+len(r.Names) > 0 || j.answer.Entry != nil {
+		return g, ""
+	}
+	g = policy.Entry{Capability: r.Capability, Effect: policy.Allow, Source: "user-grant", Pos: policy.Pos{File: "prompt"}}
+	switch group, _, _ := strings.Cut(r.Capability, "."); group {
+	case "filesystem", "source_code":
+		g.Constraints.WorkspaceOnly = policy.Yes
+		return g, "the whole workspace"
+	case "web", "external_api":
+		return g, "every public host"
+	case "commit":
+		return g, "the repository's remotes"
+	}
+	return g, ""
+}
+
+// inRepository has a path in ".git" be that of the repository which dir is in.
+func (s *Session) inRepository(n scan.Need, dir string) scan.Need {
+	before, name, ok := strings.Cut("/"+n.Target, "/.git/")
+	if !ok || !n.Exact || s.state.Workspace == "" {
+		return n
+	}
+	top := s.resolve(strings.TrimPrefix(before+"/.", "/"), dir)
+	for at := top; within(s.state.Workspace, at); at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			n.Target = filepath.Join(at, ".git", name)
+			break
+		}
+	}
+	return n
 }
 
 // shownNeeds is how many needs beside the gravest a reason names.
@@ -400,6 +473,9 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 	if instead, because := s.protected(&r, &j.answer); instead != "" {
 		why = because
 		if j.secret = instead == "secrets.read"; !s.named(st, r) {
+			if r.Confined {
+				j.grants = r.Capability
+			}
 			r.Capability, r.Uses = instead, s.uses(instead, r.Time)
 			j.answer = st.Decide(r)
 		}
@@ -429,16 +505,31 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 }
 
 // protected says which capability the files of a request need instead of its
-// own, and why. What is confined is held to it by the kernel.
+// own, and why. A run is held to it by the kernel, unless the user says yes to the
+// control files of the workspace that its command is going to change; secrets and
+// what lies elsewhere are asked for in their own names.
 func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why string) {
-	if s.set.Protected == nil || r.Confined || len(r.Paths) == 0 || a.Effect == policy.Deny && a.Entry != nil {
+	switch {
+	case s.set.Protected == nil, len(r.Paths) == 0, a.Effect == policy.Deny && a.Entry != nil:
+		return "", ""
+	case r.Confined && !strings.HasSuffix(r.Capability, ".write") && !strings.HasSuffix(r.Capability, ".delete"):
 		return "", ""
 	}
-	if s.files == nil {
+	if s.files == nil && !r.Confined {
 		s.files = s.set.Protected()
 	}
+	if s.controls == nil && r.Confined {
+		s.controls = policy.ProtectedInRuns(s.state.Workspace)
+	}
+	files := s.files
+	if r.Confined {
+		files = s.controls
+	}
 	for _, p := range r.Paths {
-		if instead, why = s.files.Needs(r.Capability, p); instead != "" {
+		switch instead, why = files.Needs(r.Capability, p); {
+		case r.Confined && s.skillAt(p) != nil:
+			continue // no yes opens a loaded skill to a run
+		case instead != "":
 			return instead, why
 		}
 		if verb := r.Capability[strings.LastIndexByte(r.Capability, '.')+1:]; s.skillAt(p) != nil && (verb == "write" || verb == "delete") {

@@ -54,7 +54,7 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (c
 	size := 0
 	add := func(one asked) {
 		same := func(o asked) bool {
-			return o.Capability == one.Capability && o.Single == one.Single && o.Key == one.Key && bytes.Equal(o.Grant, one.Grant)
+			return o.Capability == one.Capability && o.Single == one.Single && o.Key == one.Key && bytes.Equal(o.Grant, one.Grant) && bytes.Equal(o.Run, one.Run)
 		}
 		if !slices.ContainsFunc(c.asked, same) {
 			c.asked = append(c.asked, one)
@@ -67,8 +67,12 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (c
 			continue
 		}
 		one := asked{Capability: n.need.Capability, Single: n.single}
-		g, ok := n.answer.Grant(&n.request, c.At)
-		if ok = ok && n.request.Capability != ""; ok && n.answer.Entry == nil {
+		answer, request := &n.answer, n.request
+		if n.grants != "" {
+			answer, request.Capability = &policy.Answer{}, n.grants
+		}
+		g, ok := answer.Grant(&request, c.At)
+		if ok = ok && request.Capability != ""; ok && answer.Entry == nil {
 			j := slices.IndexFunc(prompted, func(p policy.Entry) bool {
 				return p.Capability == g.Capability && p.Constraints.Scoped == g.Constraints.Scoped
 			})
@@ -81,6 +85,10 @@ func (s *Session) callOf(id string, v *Verdict, needs []judged, certain bool) (c
 			}
 			single[g.Capability] = single[g.Capability] || n.single
 			continue
+		}
+		if g, what := n.whole(); what != "" {
+			g.Granted = c.At
+			one.Run = policy.EntriesJSON([]policy.Entry{g})
 		}
 		if ok {
 			one.Grant = policy.EntriesJSON([]policy.Entry{g})

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"skillrun/policy"
@@ -88,5 +89,90 @@ func TestProtected(t *testing.T) {
 			t.Errorf("%s: the session is not sensitive", grant)
 		}
 		s.Close()
+	}
+}
+
+// TestProtectedInRuns: what a command is going to do to hooks and settings is asked,
+// and a yes is to exactly those files.
+func TestProtectedInRuns(t *testing.T) {
+	w := newWorld(t, "power-user")
+	host := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{}, FS: os.DirFS("/")}
+	w.set.Protected = func() *policy.Protected { return policy.NewProtected(host, w.set.Workspace, w.set.Dir) }
+	w.file("ws/.git/config", "")
+	w.file("ws/sub/f", "")
+	s := w.start()
+	writes := func(v session.Verdict, name string) bool {
+		t.Helper()
+		return w.confined(s, v).Allows(filepath.Join(w.dir, "ws", name), profiles.Write|profiles.Create).Allowed
+	}
+	v := w.want(s.Decide(ctx, bash("echo x >.vscode/tasks.json")), policy.Confirm, "settings of an editor")
+	if v.Needs[len(v.Needs)-1].Capability != "policy.expand" {
+		t.Errorf("%+v", v.Needs)
+	}
+	if !writes(v, ".vscode/tasks.json") {
+		t.Error("the yes was in vain")
+	}
+	v = s.Decide(ctx, bash("echo x >.vscode/tasks.json"))
+	if p := w.confined(s, v); p.Allows(filepath.Join(w.dir, "ws/.vscode/settings.json"), profiles.Write).Allowed || p.Allows(filepath.Join(w.dir, "ws/.git/hooks/x"), profiles.Create).Allowed {
+		t.Error("the yes was to more than was asked about")
+	}
+	v = w.want(s.Decide(ctx, bash("cd sub && git remote add o u")), policy.Confirm, "git's configuration")
+	if !writes(v, ".git/config") {
+		t.Error("git cannot write its configuration")
+	}
+	w.want(s.Decide(ctx, bash("cat .vscode/tasks.json; ls .git/hooks")), policy.Allow, "reading")
+	v = w.want(s.Decide(ctx, bash("echo x >.vscode/tasks.json")), policy.Confirm, "again")
+	if err := s.Answer(v.Call, session.ThisSession); err != nil {
+		t.Fatal(err)
+	}
+	v = w.want(s.Decide(ctx, bash("echo x >.vscode/tasks.json; kill $!")), policy.Allow, "what was answered")
+	if !writes(v, ".vscode/tasks.json") {
+		t.Error("the answer was in vain")
+	}
+
+	// An untrusted skill gets no hooks, whoever says what.
+	dir := w.skill("project/x", `[{"capability":"filesystem.*","effect":"allow"},{"capability":"shell.execute","effect":"allow"}]`)
+	w.load(s, dir)
+	w.want(s.Decide(ctx, bash("echo x >.git/hooks/pre-commit")), policy.Deny, "a skill's hook")
+	v = w.want(s.Decide(ctx, bash("sleep 1 & kill $!")), policy.Confirm, "what its manifest asks for")
+	if slices.ContainsFunc(v.Needs, func(n session.Need) bool { return n.Capability == "process.kill" }) {
+		t.Errorf("a skill is asked about its own process: %+v", v.Needs)
+	}
+}
+
+// TestIdle: who forbids what a run may always do is heard.
+func TestIdle(t *testing.T) {
+	w := newWorld(t, "power-user")
+	w.set.Defaults = entries(t, `[{"capability":"shell.execute","effect":"allow"},{"capability":"process.kill","effect":"deny"},{"capability":"env_var.read","effect":"confirm"}]`)
+	s := w.start()
+	w.want(s.Decide(ctx, bash("sleep 1 & kill $!")), policy.Deny, "signals")
+	w.want(s.Decide(ctx, bash("env")), policy.Confirm, "the environment")
+}
+
+// TestWhole: a yes to what is decided at run time is to all of its kind, for this
+// call, and it says so.
+func TestWhole(t *testing.T) {
+	w := newWorld(t, "power-user")
+	s := w.start()
+	v := w.want(s.Decide(ctx, bash(`f=$(ls); rm "$f"; curl "$(cat in.txt)"`)), policy.Confirm, "what is decided later")
+	if !strings.Contains(v.Reason, "a yes opens") || !slices.Equal(v.Choices, []session.Choice{session.Once}) {
+		t.Errorf("%q, %v", v.Reason, v.Choices)
+	}
+	p := w.confined(s, v)
+	if !p.Allows(w.dir+"/ws/in.txt", profiles.Delete).Allowed || p.Allows("/etc/passwd", profiles.Delete).Allowed || !p.Reaches("a.com", 443, profiles.TCP).Allowed {
+		t.Error("the yes came to something else")
+	}
+	if p.Reaches("a.com", 22, profiles.TCP).Allowed || p.Reaches("10.0.0.1", 443, profiles.TCP).Allowed {
+		t.Error("the yes came to more")
+	}
+	w.holds(s, "true", "read write")
+
+	v = s.Decide(ctx, bash("curl http://a.com:8080/"))
+	if p := w.confined(s, v); !strings.Contains(v.Reason, "a.com:8080") || !p.Reaches("a.com", 8080, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
+		t.Errorf("%q: a port that the address names", v.Reason)
+	}
+	v = s.Decide(ctx, bash("pip install requests"))
+	if p := w.confined(s, v); !p.Reaches("pypi.org", 443, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
+		t.Error("a package by its name")
 	}
 }

@@ -146,12 +146,14 @@ func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []p
 		add(g, false)
 	}
 	for _, a := range c.asked {
-		one, err := decodeGrants(a.Grant)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, g := range one {
-			add(g, true)
+		for _, grants := range [...]json.RawMessage{a.Grant, a.Run} {
+			one, err := decodeGrants(grants)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, g := range one {
+				add(g, true)
+			}
 		}
 		if a.Key != "" {
 			keys = append(keys, a.Key)

@@ -39,15 +39,15 @@ const lockPatience = 5 * time.Second
 
 // Session is one session, open and locked.
 type Session struct {
-	set   Settings
-	state policy.State // the document; what is not stored is filled in by live
-	more  extension
-	dir   *os.File
-	lock  *os.File
-	log   *audit.Log
-	file  string // of the document
-	seen  links  // of one action
-	files *policy.Protected
+	set             Settings
+	state           policy.State // the document; what is not stored is filled in by live
+	more            extension
+	dir             *os.File
+	lock            *os.File
+	log             *audit.Log
+	file            string            // of the document
+	seen            links             // of one action
+	files, controls *policy.Protected // for what is in no run, and in one
 }
 
 // extension is what the document holds besides the paper's, under "skillrun".

@@ -237,7 +237,12 @@ func serveSocket(r *request) {
 		r.s.inet.make(r, domain, typ, proto)
 		return
 	} else if m := r.s.config.Profile.Network.Mode; m == profiles.NetNone && r.s.inet == nil || m == profiles.NetHosts && r.s.inet == nil && !r.s.config.OwnNetwork {
-		// The filter refuses it itself unless somebody wants to be told.
+		// The filter refuses it itself unless somebody wants to be told, and
+		// nobody of who asks which interfaces there are, as every npm does.
+		if domain == unix.AF_NETLINK {
+			r.fail(unix.EAFNOSUPPORT)
+			return
+		}
 		r.refuse(ruling{errno: errAccess})
 		return
 	} else if r.s.copies.getfd || r.s.config.OwnNetwork {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -739,6 +740,12 @@ func TestYesIsEnough(t *testing.T) {
 	a := newAgent(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "served\n") }))
 	defer server.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
+	free.Close()
 	a.write("work/.env", "KEY=hidden\n")
 	a.write("work/b.txt", "b\n")
 	setup := exec.Command("sh", "-c", `rm -rf .git && git init -q && git config user.email u@example.com && git config user.name u && echo one >a.txt && git add a.txt && git commit -qm one`)
@@ -755,8 +762,9 @@ func TestYesIsEnough(t *testing.T) {
 		{`cd sub && git config user.name other && git config user.name; cd ..`, ".git/config: policy.expand", "other"},
 		{`echo two >>a.txt; git stash -q && git stash pop -q && tail -n 1 a.txt`, "git deletes the files that it replaces", "two"},
 		{`git checkout -q a.txt && cat a.txt`, "a.txt: source_code.delete", "one"},
-		{`f=$(ls b.txt) && rm $f && echo gone`, "a yes opens the whole workspace", "gone"},
+		{`python3 -m http.server ` + port + ` --bind 127.0.0.1 >/dev/null 2>&1 & for i in $(seq 50); do sleep 0.2; curl -s http://127.0.0.1:` + port + `/b.txt && break; done; kill $!`, "127.0.0.1:" + port + ": web.fetch", "b\n"},
 		{`curl -s ` + server.URL, strings.TrimPrefix(server.URL, "http://") + ": web.fetch", "served"},
+		{`f=$(ls b.txt) && rm $f && echo gone`, "a yes opens the whole workspace", "gone"},
 	} {
 		for _, a.yes = range []bool{false, true} {
 			a.asked = nil

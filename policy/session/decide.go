@@ -145,6 +145,8 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		}
 		if _, what := j.whole(); what != "" {
 			j.need.Reason += "; a yes opens " + what
+		} else if a.Confined && j.need.Effect == policy.Confirm && slices.ContainsFunc(r.Hosts, func(h string) bool { return ownPort(h) != "" }) {
+			j.need.Reason += "; a yes lets it serve there, too"
 		}
 		needs = append(needs, j)
 	}

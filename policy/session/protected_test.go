@@ -171,6 +171,14 @@ func TestWhole(t *testing.T) {
 	if p := w.confined(s, v); !strings.Contains(v.Reason, "a.com:8080") || !p.Reaches("a.com", 8080, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
 		t.Errorf("%q: a port that the address names", v.Reason)
 	}
+	v = s.Decide(ctx, bash("node server.js & curl http://localhost:8080/"))
+	if p := w.confined(s, v); !strings.Contains(v.Reason, "lets it serve there") || len(p.Network.Listen) != 1 || p.Network.Listen[0].Ports != (profiles.PortRange{First: 8080, Last: 8080}) || p.Network.Listen[0].Any {
+		t.Errorf("%q: %+v", v.Reason, p.Network.Listen)
+	}
+	v = s.Decide(ctx, bash("curl http://10.0.0.1:8080/"))
+	if p := w.confined(s, v); len(p.Network.Listen) != 0 {
+		t.Errorf("a port of another machine: %+v", p.Network.Listen)
+	}
 	v = s.Decide(ctx, bash("pip install requests"))
 	if p := w.confined(s, v); !p.Reaches("pypi.org", 443, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
 		t.Error("a package by its name")

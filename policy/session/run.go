@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"skillrun/audit"
@@ -138,6 +140,9 @@ func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []p
 		g.Effect, g.Implied = policy.Allow, false
 		if g.Source == policy.UserConfig || g.Pos.File == "prompt" && (now || st.Within(g, s.place(nil))) {
 			grants = append(grants, g)
+			if own := serves(&g); own != nil && g.Source != policy.UserConfig {
+				grants = append(grants, *own)
+			}
 		} else {
 			keys = append(keys, g.Key())
 		}
@@ -160,6 +165,36 @@ func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []p
 		}
 	}
 	return keys, grants, nil
+}
+
+// serves gives the right to listen where a yes is to a port of this machine, nil
+// where it is not: the command that was asked about may well start the server that
+// it then calls.
+func serves(g *policy.Entry) *policy.Entry {
+	if c := policy.Lookup(g.Capability); c == nil || c.Group != "Network" {
+		return nil
+	}
+	for _, t := range g.Constraints.Scope {
+		if port := ownPort(t.Value); port != "" {
+			if e, err := policy.ParseGrant("listen:"+port, g.Pos.File); err == nil {
+				return &e
+			}
+		}
+	}
+	return nil
+}
+
+// ownPort gives the port of an address on loopback, "" if it is no such address or
+// names none.
+func ownPort(address string) string {
+	host, ports, fault := policy.ParseHost(address)
+	if fault != "" || len(ports) != 1 || ports[0].First != ports[0].Last {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return ""
+	}
+	return strconv.Itoa(int(ports[0].First))
 }
 
 // careful has egress of a session that has read secrets ask, whatever entries

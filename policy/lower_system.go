@@ -233,17 +233,23 @@ func (l *lowering) environment(p *profiles.Profile) {
 				Origin: profiles.Origin{Source: fmt.Sprintf("%s:%d", Escape(v.Pos.File), v.Pos.Line), Reason: "set by the manifest"}})
 		}
 	}
-	// Where the index cannot be written, "git status" need not try, and nobody
+	// What a program does by the way, and cannot here, it need not try, and nobody
 	// need be told that it was refused.
-	const quiet = "GIT_OPTIONAL_LOCKS"
+	set := func(name, value, reason string) {
+		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == name }) {
+			p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: name, Value: value, Origin: profiles.Origin{Source: "built-in:base", Reason: reason}})
+		}
+	}
+	if p.Network.Mode == profiles.NetNone {
+		set("npm_config_update_notifier", "false", "npm asks nobody for a newer npm")
+		set("PIP_DISABLE_PIP_VERSION_CHECK", "1", "pip asks nobody for a newer pip")
+	}
 	dir := l.place.Workspace + "/.git"
 	written := func(r profiles.PathRule) bool {
 		return r.Access&profiles.Create != 0 && (r.Path == dir || r.Tree && within(r.Path, dir))
 	}
-	if l.place.Workspace != "" && !slices.ContainsFunc(p.Paths, written) && l.host.Exists(dir) &&
-		!slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == quiet }) {
-		p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: quiet, Value: "0",
-			Origin: profiles.Origin{Source: "built-in:base", Reason: "git: what only looks does not write the index"}})
+	if l.place.Workspace != "" && !slices.ContainsFunc(p.Paths, written) && l.host.Exists(dir) {
+		set("GIT_OPTIONAL_LOCKS", "0", "git does not write the index where it only looks")
 	}
 }
 

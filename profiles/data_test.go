@@ -180,7 +180,7 @@ func TestBaseReads(t *testing.T) {
 }
 
 func TestToolchains(t *testing.T) {
-	h := machine("/home/u/.pyenv/versions/3.12/bin/python3", "/home/u/.pyenv/shims/python3", "/home/u/.local/bin/x", "/home/u/.local/lib/python3.12/site-packages/a.py",
+	h := machine("/home/u/.pyenv/versions/3.12/bin/python3", "/home/u/.pyenv/shims/python3", "/home/u/.pyenv/pyenv.d/exec/pip-rehash/pip", "/home/u/.local/bin/x", "/home/u/.local/lib/python3.12/site-packages/a.py",
 		"/home/u/.cargo/bin/cargo", "/home/u/.cargo/registry/r", "/home/u/.cargo/git -> /big/git", "/big/git/i",
 		"/home/u/.rustup -> /big/rustup", "/big/rustup/toolchains/t", "/home/u/.cargo/credentials.toml",
 		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/home/u/go/pkg/mod/golang.org/toolchain@v1 -> /home/u/Documents",
@@ -193,6 +193,7 @@ func TestToolchains(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/u/.pyenv/versions/3.12/bin/python3":          "rx",
 		"/home/u/.pyenv/shims/python3":                      "rx",
+		"/home/u/.pyenv/pyenv.d/exec/pip-rehash/pip":        "rx", // the shim of pip starts it
 		"/home/u/.local/bin/x":                              "rx",
 		"/home/u/.local/lib/python3.12/site-packages/a.py":  "r",
 		"/home/u/.local/share/keyrings/k":                   "-",

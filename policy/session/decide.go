@@ -140,15 +140,10 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			r.Hosts, target = ports, strings.Join(ports, ", ")
 		}
 		j := s.judge(st, r, target, n.Exact, n.Reason)
-		if a.Confined && j.idle() {
-			continue
+		if !a.Confined || !j.idle() {
+			j.explain()
+			needs = append(needs, j)
 		}
-		if _, what := j.whole(); what != "" {
-			j.need.Reason += "; a yes opens " + what
-		} else if a.Confined && j.need.Effect == policy.Confirm && slices.ContainsFunc(r.Hosts, func(h string) bool { return ownPort(h) != "" }) {
-			j.need.Reason += "; a yes lets it serve there, too"
-		}
-		needs = append(needs, j)
 	}
 	for i := range read.Besides {
 		if !a.Confined {
@@ -156,6 +151,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		}
 		n := s.inRepository(read.Besides[i], dir)
 		if j := s.judge(st, s.requestFor(a, policy.Lookup(n.Capability), &n, dir, now), n.Target, n.Exact, n.Reason); j.need.Effect != policy.Allow {
+			j.explain()
 			needs = append(needs, j)
 		}
 	}
@@ -222,6 +218,15 @@ func (j *judged) whole() (g policy.Entry, what string) {
 		return g, "the repository's remotes"
 	}
 	return g, ""
+}
+
+// explain says in the question what a yes opens to a run beyond what is asked.
+func (j *judged) explain() {
+	if _, what := j.whole(); what != "" {
+		j.need.Reason += "; a yes opens " + what
+	} else if j.need.Effect == policy.Confirm && j.request.Confined && slices.ContainsFunc(j.request.Hosts, func(h string) bool { return ownPort(h) != "" }) {
+		j.need.Reason += "; a yes lets it serve there, too"
+	}
 }
 
 // inRepository has a path in ".git" be that of the repository which dir is in.

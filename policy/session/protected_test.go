@@ -158,6 +158,9 @@ func TestWhole(t *testing.T) {
 	if !strings.Contains(v.Reason, "a yes opens") || !slices.Equal(v.Choices, []session.Choice{session.Once}) {
 		t.Errorf("%q, %v", v.Reason, v.Choices)
 	}
+	if v := s.Decide(ctx, bash(`git -C "$d" checkout x`)); !strings.Contains(v.Reason, "a yes opens the whole workspace") {
+		t.Errorf("%q", v.Reason)
+	}
 	p := w.confined(s, v)
 	if !p.Allows(w.dir+"/ws/in.txt", profiles.Delete).Allowed || p.Allows("/etc/passwd", profiles.Delete).Allowed || !p.Reaches("a.com", 443, profiles.TCP).Allowed {
 		t.Error("the yes came to something else")

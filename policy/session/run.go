@@ -151,8 +151,8 @@ func (s *Session) accepted(st *policy.State, c *call) (keys []string, grants []p
 		add(g, false)
 	}
 	for _, a := range c.asked {
-		for _, grants := range [...]json.RawMessage{a.Grant, a.Run} {
-			one, err := decodeGrants(grants)
+		for _, text := range [...]json.RawMessage{a.Grant, a.Run} {
+			one, err := decodeGrants(text)
 			if err != nil {
 				return nil, nil, err
 			}

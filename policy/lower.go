@@ -256,6 +256,12 @@ func (r *right) expand(scope string) []string {
 	if err != nil && !r.refused {
 		return nil
 	}
+	if r.entry.answered() && root != s.root {
+		return nil // it leads elsewhere since the user was asked
+	}
+	if r.user && !r.refused && LedOut(r.host, r.place.Workspace, s.root) != "" {
+		return nil
+	}
 	if err != nil {
 		root = s.root // cannot be looked at now, and maybe later
 	}

@@ -146,7 +146,7 @@ func (l *lowering) socket(p *profiles.Profile, e *Entry) {
 				continue
 			}
 			resolved, err := l.host.ResolvePrefix(s.root)
-			if err != nil {
+			if err != nil || LedOut(l.host, l.place.Workspace, s.root) != "" {
 				continue
 			}
 			name = resolved
@@ -259,6 +259,9 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		dir, err := l.host.Resolve(absolute(l.in.Cwd, m.Dir))
 		if err != nil {
 			return fmt.Errorf("mount %s: %w", m.Role, err)
+		}
+		if LedOut(l.host, l.place.Workspace, absolute(l.in.Cwd, m.Dir)) != "" {
+			return fmt.Errorf("mount %s: a link in the workspace, which a run may have made, leads to %s: mount that by its name", m.Role, Escape(dir))
 		}
 		info, err := fs.Stat(l.host.FS, fsName(dir))
 		switch {

@@ -195,6 +195,22 @@ func parsePorts(s string) ([]profiles.PortRange, string) {
 	return []profiles.PortRange{{First: uint16(a), Last: uint16(b)}}, ""
 }
 
+// LedOut gives where a name in the workspace leads that a link there takes out of
+// it, "" for any other name. A run can have made the link: who granted the name
+// has not granted that.
+func LedOut(h *profiles.Host, workspace, name string) string {
+	to, err := h.ResolvePrefix(name)
+	if workspace == "" || err != nil || within(workspace, to) {
+		return ""
+	}
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		if at, err := h.ResolvePrefix(dir); within(workspace, dir) || err == nil && within(workspace, at) {
+			return to
+		}
+	}
+	return ""
+}
+
 // public says whether a host in canonical form can only mean the public
 // internet: a name other than localhost, or public addresses.
 func public(host string) bool {

@@ -315,6 +315,10 @@ func (a *Answer) Grant(r *Request, now time.Time) (g Entry, ok bool) {
 	return g, len(g.Constraints.Scope) > 0
 }
 
+// answered says that an entry is a user's yes to a call, as Grant gives it: its
+// paths were followed through all links before the user was asked.
+func (e *Entry) answered() bool { return e.Pos.File == "prompt" && !e.Granted.IsZero() }
+
 // Decided gives the Set for a command that was decided about, in all that it
 // needs, before it is started: constraints on single uses (patterns, arguments,
 // rates) were held then.

@@ -207,12 +207,20 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		if err != nil {
 			return usage(err)
 		}
+		if to := j.ledOut(&e); to != "" {
+			return usage(fmt.Errorf("--grant %s: a link in the workspace, which a run may have made, leads to %s: grant that by its name", named(g), quote(to)))
+		}
 		if j.absent(&e) {
 			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s: nothing is there now", named(g))})
 		}
 		in.Grants = append(in.Grants, e)
 	}
-	in.Grants = append(in.Grants, config.grants(j.skill)...)
+	for _, e := range config.grants(j.skill) {
+		if to := j.ledOut(&e); to != "" {
+			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: fmt.Sprintf("%s is not granted: a link in the workspace, which a run may have made, leads to %s", e.Capability, quote(to))})
+		}
+		in.Grants = append(in.Grants, e)
+	}
 	for _, m := range c.StringSlice("mount") {
 		mount, err := parseMount(m, j.host.Home)
 		if err != nil {
@@ -242,21 +250,45 @@ func (j *job) absent(e *policy.Entry) bool {
 	if group != "filesystem" && group != "source_code" || len(e.Constraints.Scope) != 1 {
 		return false
 	}
-	file := ofHome(e.Constraints.Scope[0].Value, j.host.Home)
+	file := j.granted(e)
 	if strings.HasPrefix(file, "~") {
 		return true // no shell that knows ~user has seen it
 	}
 	if strings.ContainsAny(file, "*?") {
 		return false
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(j.workspace, file)
-	}
 	if right == "write" {
 		file = filepath.Dir(filepath.Clean(file))
 	}
 	_, err := os.Stat(file)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// granted is the file of a grant with one.
+func (j *job) granted(e *policy.Entry) string {
+	file := ofHome(e.Constraints.Scope[0].Value, j.host.Home)
+	if !strings.HasPrefix(file, "~") && !filepath.IsAbs(file) {
+		file = filepath.Join(j.workspace, file)
+	}
+	return file
+}
+
+// ledOut says where a grant of a file in the workspace leads that a link there
+// takes out of it, "" for any other.
+func (j *job) ledOut(e *policy.Entry) string {
+	group := "unix"
+	if c := policy.Lookup(e.Capability); c != nil {
+		group = c.Group
+	}
+	if !slices.Contains([]string{"Storage", "Secrets", "Code Repository", "unix"}, group) || len(e.Constraints.Scope) != 1 {
+		return ""
+	}
+	file := j.granted(e)
+	workspace, err := j.host.Resolve(j.workspace)
+	if !filepath.IsAbs(file) || strings.ContainsAny(file, "*?") || err != nil {
+		return ""
+	}
+	return policy.LedOut(j.host, workspace, filepath.Clean(file))
 }
 
 // firm says that the limits of the run as a whole are to be the kernel's: a

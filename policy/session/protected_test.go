@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,5 +186,46 @@ func TestWhole(t *testing.T) {
 	v = s.Decide(ctx, bash("pip install requests"))
 	if p := w.confined(s, v); !p.Reaches("pypi.org", 443, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
 		t.Error("a package by its name")
+	}
+}
+
+// TestYesLeadsNowhereElse: a yes is to the file that the user was asked about,
+// whatever takes its name before the run begins.
+func TestYesLeadsNowhereElse(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		access  profiles.Access
+	}{
+		{"rm -rf build", profiles.Delete},
+		{"cat conf/.env", profiles.Read},
+		{"cat ../outside/x", profiles.Read},
+	} {
+		for _, swapped := range []bool{false, true} {
+			w := newWorld(t, "power-user")
+			w.file("ws/build/x", "")
+			w.file("ws/conf/.env", "")
+			w.file("outside/x", "")
+			w.file("victim/x", "")
+			w.file("victim/.env", "")
+			s := w.start()
+			v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command)
+			name := filepath.Join(w.set.Workspace, strings.Fields(c.command)[len(strings.Fields(c.command))-1])
+			reached := name
+			if swapped {
+				top := name
+				if filepath.Base(name) != "build" {
+					top = filepath.Dir(name)
+				}
+				if err := errors.Join(os.RemoveAll(top), os.Symlink(filepath.Join(w.dir, "victim"), top)); err != nil {
+					t.Fatal(err)
+				}
+				if reached = filepath.Join(w.dir, "victim", filepath.Base(name)); top == name {
+					reached = filepath.Join(w.dir, "victim", "x")
+				}
+			}
+			if got := w.confined(w.again(s), v).Allows(reached, c.access).Allowed; got == swapped {
+				t.Errorf("%s, swapped %v: %s is reached: %v", c.command, swapped, reached, got)
+			}
+		}
 	}
 }

@@ -63,8 +63,9 @@ type Supervision struct {
 	// internet socket may then be made here, outside of it.
 	OwnNetwork bool
 	// Meets is asked, with OwnNetwork, whether a stream or datagrams to dst meet
-	// a gate that takes them at once, and may open it there. nil stands for never.
-	Meets func(dst netip.AddrPort, proto profiles.Protocol) bool
+	// a gate that takes them at once, and may open it there; or with which error
+	// the call fails. nil stands for never.
+	Meets func(dst netip.AddrPort, proto profiles.Protocol) (bool, unix.Errno)
 	// Missed is told of a stream to dst that nobody in that network took. It is
 	// called from the Supervisor's threads and must not block. It may be nil.
 	Missed func(dst netip.AddrPort)

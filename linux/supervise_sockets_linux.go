@@ -419,7 +419,11 @@ func serveConnect(r *request) {
 	if !ok {
 		return
 	}
-	dst, own := r.ownNetwork(&a)
+	dst, own, meets, e := r.ownNetwork(&a)
+	if e != 0 {
+		r.fail(e)
+		return
+	}
 	connect := func(r *request) unix.Errno {
 		fd := r.a.fd
 		e := connectRaw(fd, raw)
@@ -435,7 +439,7 @@ func serveConnect(r *request) {
 	case !r.s.copies.getfd || len(raw) > nameMax:
 		r.perform(connect)
 		return
-	case own && r.s.config.Meets(dst, profiles.TCP):
+	case meets:
 		if !r.valid() {
 			r.fail(unix.EINTR)
 			return
@@ -460,20 +464,23 @@ func serveConnect(r *request) {
 }
 
 // ownNetwork gives the address that a stream's connect in the run's own network
-// means. Where it meets the gate it cannot wait, and another thread is not worth
-// its waking. Datagrams never wait and are never refused: for them it only has
-// the gate opened.
-func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own bool) {
+// means, and whether it meets the gate: it then cannot wait, and another thread
+// is not worth its waking. Datagrams never wait: for them it only has the gate
+// opened. An error is what the call fails with.
+func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own, meets bool, e unix.Errno) {
 	if r.s.config.Meets == nil || r.s.config.Missed == nil {
-		return dst, false
+		return dst, false, false, 0
 	}
-	dst, e := a.inet(a.family == unix.AF_INET6, false)
-	dst, own = specified(dst), e == 0 && dst.IsValid()
-	if typ, err := unix.GetsockoptInt(r.a.fd, unix.SOL_SOCKET, unix.SO_TYPE); own && err == nil && typ == unix.SOCK_DGRAM {
-		r.s.config.Meets(dst, profiles.UDP)
-		return dst, false
+	dst, e = a.inet(a.family == unix.AF_INET6, false)
+	if dst = specified(dst); e != 0 || !dst.IsValid() {
+		return dst, false, false, 0 // the kernel says what is wrong with it
 	}
-	return dst, own
+	if typ, err := unix.GetsockoptInt(r.a.fd, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && typ == unix.SOCK_DGRAM {
+		_, e = r.s.config.Meets(dst, profiles.UDP)
+		return dst, false, false, e
+	}
+	meets, e = r.s.config.Meets(dst, profiles.TCP)
+	return dst, true, meets, e
 }
 
 // missed says whether a connect that is under way in the run's own network, in
@@ -648,7 +655,10 @@ func serveSendto(r *request) {
 	if !ok {
 		return
 	}
-	r.ownNetwork(&a)
+	if _, _, _, e := r.ownNetwork(&a); e != 0 {
+		r.fail(e)
+		return
+	}
 	flags := uintptr(uint32(r.args[3])) | unix.MSG_NOSIGNAL
 	r.perform(func(r *request) unix.Errno {
 		data := r.value[:cap(r.value)]

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -90,18 +91,37 @@ func AnyIP(n *profiles.Network) Namespace {
 		for _, p := range ports {
 			ns.add(d.use, d.kind, p)
 		}
-		if len(later) > 0 {
-			for range maxSpare {
-				ns.add(UseSpare, d.kind, 0)
-			}
+		for range spare(later) {
+			ns.add(UseSpare, d.kind, 0)
 		}
 		ns.Later = append(ns.Later, later...)
 	}
 	return ns
 }
 
+// spare is how many sockets wait for ports of these ranges.
+func spare(later []profiles.PortRange) int {
+	n := 0
+	for _, r := range later {
+		n += int(r.Last) - int(r.First) + 1
+	}
+	return min(n, maxSpare)
+}
+
+// within says that a rule grants no more than this machine's loopback.
+func within(h *profiles.HostRule) bool {
+	if a, err := netip.ParseAddr(h.Host); err == nil {
+		return a.Unmap().IsLoopback()
+	}
+	if p, err := netip.ParsePrefix(h.Host); err == nil {
+		return p.Addr().IsLoopback() && (p.Addr().Is4() && p.Bits() >= 8 || p.IsSingleIP())
+	}
+	return local(h.Host)
+}
+
 // eager lists the ports to listen on from the start, and the ranges that are
-// left.
+// left. A port of TCP that is granted on loopback alone is left as well: until
+// somebody serves there outside, the run may itself.
 func eager(hosts []profiles.HostRule, proto profiles.Protocol, common []uint16) (ports []uint16, later []profiles.PortRange) {
 	take := func(p uint16) {
 		if p != 0 && p != 53 && !slices.Contains(ports, p) && len(ports) < maxEager {
@@ -109,13 +129,19 @@ func eager(hosts []profiles.HostRule, proto profiles.Protocol, common []uint16) 
 		}
 	}
 	for pass := range 2 { // single ports come before ranges
-		for _, h := range hosts {
+		for i := range hosts {
+			h := &hosts[i]
 			if h.Protocols&proto == 0 {
 				continue
 			}
+			lazy := proto == profiles.TCP && within(h)
 			for _, r := range h.Ports {
 				switch {
 				case (pass == 0) != (r.First == r.Last):
+				case lazy:
+					if !slices.Contains(later, r) {
+						later = append(later, r)
+					}
 				case len(ports)+int(r.Last)-int(r.First) < maxEager:
 					for p := int(r.First); p <= int(r.Last); p++ {
 						take(uint16(p))

@@ -24,7 +24,7 @@ func (g *Gate) Close() error {
 		c.Close()
 	}
 	g.work.Wait()
-	return nil
+	return g.listeners.Close()
 }
 
 // drainWait is how long what a run sent before its end is passed on.

@@ -64,7 +64,8 @@ type Gate struct {
 	live      atomic.Int64  // connections
 	heads     atomic.Int64  // bytes of incomplete heads
 
-	spares spares
+	spares    spares
+	listeners listeners
 
 	ctx  context.Context // ends with Close
 	end  context.CancelFunc

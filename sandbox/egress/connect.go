@@ -168,6 +168,8 @@ func (g *Gate) Connect(dst netip.AddrPort) (door netip.AddrPort, register func(l
 		v.Reason = Unreachable
 	case g.live.Load() >= int64(g.cfg.MaxConnections):
 		v.Reason = OverCount
+	case dst.Port() != 53 && g.absent(dst):
+		v.Reason = Unreachable
 	}
 	v.Allowed = v.Reason == Granted
 	if x.rule != nil {

@@ -135,13 +135,30 @@ func (x *exchange) plain(dst netip.AddrPort) {
 		x.refuse()
 		return
 	}
-	up, err := x.dial([]netip.Addr{x.v.Addr})
+	up, err := x.dial(x.addresses())
 	if err != nil {
 		x.v.Reason = Unreachable
 		reset(x.c)
 		return
 	}
 	x.relay(up)
+}
+
+// addresses are where the connection may be made: the address that the run chose
+// and then, as the run was told at once that it is connected and will not try
+// them itself, what else was given out for the name.
+func (x *exchange) addresses() []netip.Addr {
+	addrs := []netip.Addr{x.v.Addr}
+	if x.free() || x.v.Name == "" {
+		return addrs
+	}
+	for _, a := range x.g.handed.addresses(x.v.Name, x.g.cfg.Now()) {
+		q := Request{Name: x.v.Name, Addr: a, Port: x.v.Port, Protocol: x.v.Protocol}
+		if r, _ := x.g.policy.decide(q); r == x.rule && a != x.v.Addr {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
 }
 
 // inspect reads until it is clear what the run speaks, and compares names. A

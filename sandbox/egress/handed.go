@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -57,6 +58,20 @@ func (h *handed) of(a netip.Addr, now time.Time) []string {
 		}
 	}
 	return names
+}
+
+// addresses gives those that stand for a name now, in order.
+func (h *handed) addresses(name string, now time.Time) []netip.Addr {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var addrs []netip.Addr
+	for a, names := range h.names {
+		if now.Before(names[name]) {
+			addrs = append(addrs, a)
+		}
+	}
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	return addrs
 }
 
 // shrink makes room: what is over, and if that is not a quarter, any.

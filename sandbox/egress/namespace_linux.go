@@ -139,21 +139,36 @@ func (s *spares) Close() error {
 // Meets says whether a connect to dst in the run's namespace, or a datagram,
 // meets the gate, which takes it at once. A supervisor asks before it connects
 // or sends: where a rule grants dst at a port that the gate does not have yet,
-// it is opened.
-func (g *Gate) Meets(dst netip.AddrPort, proto profiles.Protocol) bool {
+// it is opened. An error is what the run is to be told instead: that this
+// machine has no way to dst, or that nobody serves it.
+func (g *Gate) Meets(dst netip.AddrPort, proto profiles.Protocol) (bool, unix.Errno) {
 	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
 	g.spares.mu.Lock()
 	open := g.spares.open[openPort{proto, dst.Port()}]
 	g.spares.mu.Unlock()
-	if open || !dst.IsValid() || dst.Addr().Zone() != "" {
-		return open
+	if !dst.IsValid() || dst.Addr().Zone() != "" {
+		return open, 0
+	}
+	if e := unroutable(dst.Addr()); e != 0 {
+		return false, e
+	}
+	if open && !dst.Addr().IsLoopback() {
+		return true, 0
 	}
 	x := g.exchange(nil, DoorGate)
 	x.v.Protocol = proto
 	if x.aim(dst, g.Handed(dst.Addr())) != Granted {
-		return false // such as a port where the run itself is about to serve
+		return open, 0 // such as a port where the run itself is about to serve
 	}
-	return g.Open(dst.Port(), proto) == nil
+	if proto == profiles.TCP && g.absent(dst) {
+		if !open {
+			return false, 0 // the run itself may
+		}
+		x.v.Reason = Unreachable
+		x.report()
+		return false, unix.ECONNREFUSED
+	}
+	return open || g.Open(dst.Port(), proto) == nil, 0
 }
 
 // Missed reports a connect of the run that nothing in its namespace took,
@@ -162,6 +177,9 @@ func (g *Gate) Missed(dst netip.AddrPort) {
 	x := g.exchange(nil, DoorGate)
 	if x.v.Reason = x.aim(dst, g.Handed(dst.Addr())); x.v.Reason == Granted {
 		x.v.Reason = NoRoom
+		if dst.Addr().IsLoopback() {
+			x.v.Reason = Unreachable // as a rule: Meets opens a port only where somebody serves
+		}
 	}
 	x.report()
 }

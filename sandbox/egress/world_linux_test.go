@@ -53,6 +53,7 @@ var worldNames = map[string][]string{
 	"read.example":        {"93.184.216.40"},
 	"six.example":         {"2606:2800:220:1::1"},
 	"both.example":        {"93.184.216.50", "2606:2800:220:1::5"},
+	"several.example":     {"93.184.216.60", "93.184.216.61"},
 	"rebind.example":      {"10.0.0.5"},
 	"loop.example":        {"127.0.0.1"},
 	"meta.example":        {"169.254.169.254"},

@@ -1,0 +1,234 @@
+package egress_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
+	"skillrun/sandbox/egress"
+)
+
+// here grants one port of the machine's own loopback, by name.
+func here(port uint16) *profiles.Network {
+	return &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "localhost",
+		Ports: []profiles.PortRange{{First: port, Last: port}}, Protocols: profiles.TCP, Private: true}}}
+}
+
+// hosts says what /etc/hosts says nearly everywhere.
+func hosts(cfg *egress.Config) {
+	cfg.System.Hosts["localhost"] = []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}
+}
+
+// listen serves at an address of this machine until stop.
+func listen(t *testing.T, network, addr string) (stop func()) {
+	t.Helper()
+	ln, err := net.Listen(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(c, "outside\n")
+			c.Close()
+		}
+	}()
+	return func() { ln.Close() }
+}
+
+// TestAbsent: a service of this machine that is not there is refused before the
+// gate takes the connection, in each form that a listener can have.
+func TestAbsent(t *testing.T) {
+	newWorld(t)
+	g, _ := newGate(t, here(4999), hosts)
+	if err := g.ServeLoopback(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ network, listens, dst string }{
+		{"tcp4", "127.0.0.1:4999", "127.0.0.1:4999"},
+		{"tcp4", "127.0.0.1:4999", "[::ffff:127.0.0.1]:4999"},
+		{"tcp4", "0.0.0.0:4999", "127.0.0.1:4999"},
+		{"tcp6", "[::1]:4999", "[::1]:4999"},
+		{"tcp", "[::]:4999", "127.0.0.1:4999"},
+		{"tcp", "[::]:4999", "[::1]:4999"},
+	} {
+		connect := func() (netip.AddrPort, egress.Reason) {
+			door, _, v := g.Connect(netip.MustParseAddrPort(c.dst))
+			return door, v.Reason
+		}
+		if door, why := connect(); why != egress.Unreachable || door.IsValid() {
+			t.Errorf("%s, nobody there: %v, %s", c.dst, door, why)
+		}
+		stop := listen(t, c.network, c.listens)
+		if door, why := connect(); why != egress.Granted || !door.IsValid() {
+			t.Errorf("%s, served at %s: %v, %s", c.dst, c.listens, door, why)
+		}
+		stop()
+	}
+	stop := listen(t, "tcp4", "127.0.0.1:4999")
+	defer stop()
+	if _, _, v := g.Connect(netip.MustParseAddrPort("[::1]:4999")); v.Reason != egress.Unreachable {
+		t.Errorf("served at the other family alone: %s", v.Reason)
+	}
+}
+
+// TestOwnService: at a port that is granted on loopback alone the run may serve
+// itself, as long as nobody does outside, and finds either.
+func TestOwnService(t *testing.T) {
+	newWorld(t)
+	g, v := newGate(t, here(4999), hosts)
+	run := newRun(t, g, here(4999))
+	dst := netip.MustParseAddrPort("127.0.0.1:4999")
+	meets := func(want bool, e unix.Errno) {
+		t.Helper()
+		if got, err := g.Meets(dst, profiles.TCP); got != want || err != e {
+			t.Errorf("meets the gate: %v, %v; want %v, %v", got, err, want, e)
+		}
+	}
+	var own net.Listener
+	serve := func() (err error) {
+		run.in(func() { own, err = net.Listen("tcp4", dst.String()) })
+		return err
+	}
+	hears := func() (line string) {
+		run.in(func() {
+			c, err := net.Dial("tcp", dst.String())
+			if err != nil {
+				line = err.Error()
+				return
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(5 * time.Second))
+			line, _ = bufio.NewReader(c).ReadString('\n')
+		})
+		return line
+	}
+
+	meets(false, 0)
+	if line := hears(); !strings.Contains(line, "refused") {
+		t.Errorf("nobody there: %q", line)
+	}
+	if err := serve(); err != nil {
+		t.Fatalf("the run serves: %v", err)
+	}
+	go func() {
+		if c, err := own.Accept(); err == nil {
+			io.WriteString(c, "inside\n")
+			c.Close()
+		}
+	}()
+	meets(false, 0)
+	if line := hears(); line != "inside\n" {
+		t.Errorf("its own: %q", line)
+	}
+	own.Close()
+
+	stop := listen(t, "tcp4", dst.String())
+	meets(true, 0)
+	if line := hears(); line != "outside\n" {
+		t.Errorf("the machine's: %q", line)
+	}
+	if err := serve(); err == nil {
+		t.Error("the run serves at a port that leads outside")
+	}
+	stop()
+	meets(false, unix.ECONNREFUSED)
+	g.Missed(dst)
+	var got []egress.Reason
+	for _, verdict := range settled(t, g, v) {
+		got = append(got, verdict.Reason)
+	}
+	if d := cmp.Diff([]egress.Reason{egress.Granted, egress.Unreachable, egress.Unreachable}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestUnroutable: where this machine has no way to any address of IPv6, the run
+// is told so, and where it has one it is not.
+func TestUnroutable(t *testing.T) {
+	newWorld(t)
+	g, _ := newGate(t, rules())
+	dst := netip.MustParseAddrPort("[2606:2800:220:1::1]:80")
+	if _, e := g.Meets(dst, profiles.TCP); e != 0 {
+		t.Errorf("with a route: %v", e)
+	}
+	told := map[string]bool{}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		for _, to := range []string{"[2606:2800:220:1::1]:80", "[::1]:80", "[::ffff:192.0.2.7]:80", "192.0.2.7:80"} {
+			_, e := g.Meets(netip.MustParseAddrPort(to), profiles.UDP)
+			told[to] = e == unix.ENETUNREACH || e == unix.EADDRNOTAVAIL
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{dst.String(): true, "[::1]:80": false, "[::ffff:192.0.2.7]:80": false, "192.0.2.7:80": false}
+	if d := cmp.Diff(want, told); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestOtherAddress: where the address that the run chose does not answer, the
+// gate takes another that was given out for the name, and one that is granted
+// by itself stands for itself alone.
+func TestOtherAddress(t *testing.T) {
+	newWorld(t)
+	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{
+		{Host: "several.example", Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP},
+		{Host: "192.0.2.60", Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP},
+	}}
+	dead := func(cfg *egress.Config) {
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "93.184.216.60:80" || addr == "192.0.2.60:80" {
+				return nil, unix.ECONNREFUSED
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}
+	}
+	g, v := newGate(t, n, dead)
+	run := newRun(t, g, n)
+	run.in(func() {
+		addrs, err := place{dns: insideDNS}.resolve("several.example")
+		if err != nil || len(addrs) != 2 {
+			t.Fatalf("%v, %v", addrs, err)
+		}
+		for _, a := range []string{"93.184.216.60:80", "192.0.2.60:80"} {
+			var line string
+			if c, err := net.Dial("tcp", a); err == nil { // it may be reset already
+				defer c.Close()
+				io.WriteString(c, get("several.example"))
+				c.SetDeadline(time.Now().Add(5 * time.Second))
+				line, _ = bufio.NewReader(c).ReadString('\n')
+			}
+			if ok := line == "HTTP/1.1 200 OK\r\n"; ok != (a == "93.184.216.60:80") {
+				t.Errorf("%s: %q", a, line)
+			}
+		}
+	})
+	var got []string
+	for _, verdict := range settled(t, g, v) {
+		got = append(got, verdict.Addr.String()+" "+string(verdict.Reason))
+	}
+	slices.Sort(got)
+	if d := cmp.Diff([]string{"192.0.2.60 unreachable", "93.184.216.61 granted"}, got); d != "" {
+		t.Error(d)
+	}
+}

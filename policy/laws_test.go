@@ -57,7 +57,7 @@ func drawInput(t *rapid.T) policy.Input {
 
 var (
 	drawnPaths = []string{"/w/in.csv", "/w/src/a.go", "/w/out/x", "/w/.env", "/w/.git/hooks/x", "/home/u/data/a.csv", "/home/u/.ssh/id_rsa", "/home/u/.ssh/known_hosts", "/etc/x", "/skills/pdf/SKILL.md"}
-	drawnHosts = []string{"a.com", "x.a.com", "b.org", "192.0.2.1", "8.8.8.8", "localhost"}
+	drawnHosts = []string{"a.com", "x.a.com", "b.org", "192.0.2.1", "8.8.8.8", "127.0.0.1", "localhost"}
 )
 
 // admits lists what a profile allows of the drawn requests.

@@ -88,8 +88,10 @@ func (l *lowering) listen(p *profiles.Profile, e *Entry) {
 	}
 }
 
-// hostRule is a rule for matching names only.
-func hostRule(host string) *profiles.HostRule { return &profiles.HostRule{Host: host} }
+// hostRule is a rule for matching names only, and localhost's addresses.
+func hostRule(host string) *profiles.HostRule {
+	return &profiles.HostRule{Host: host, Private: !public(host)}
+}
 
 // repository gives the resolved git directories of the workspace: ".git", or
 // for a linked worktree the two that its file names. A worktree's file is

@@ -137,7 +137,7 @@ func (h *HostRule) intersect(b *HostRule) []HostRule {
 		return nil
 	}
 	var rules []HostRule
-	for _, host := range commonHosts(h.Host, b.Host) {
+	for _, host := range commonHosts(h, b) {
 		origin := h.Origin
 		if host == b.Host {
 			origin = b.Origin
@@ -184,9 +184,10 @@ func (e *Env) intersect(f *Env) Env {
 	return r
 }
 
-// commonHosts gives rules' hosts that together name exactly what both a and b
+// commonHosts gives rules' hosts that together name exactly what both h and k
 // name.
-func commonHosts(a, b string) []string {
+func commonHosts(h, k *HostRule) []string {
+	a, b := h.Host, k.Host
 	if a == b {
 		return []string{a}
 	}
@@ -201,10 +202,18 @@ func commonHosts(a, b string) []string {
 			return []string{prefixHost(pa)}
 		}
 		return nil
+	case isA && b == "*" && k.Private:
+		return []string{a}
+	case isB && a == "*" && h.Private:
+		return []string{b}
 	case isA && b == "*":
 		return publicHosts(pa)
 	case isB && a == "*":
 		return publicHosts(pb)
+	case isA && b == "localhost" && k.Private:
+		return loopbackHosts(pa)
+	case isB && a == "localhost" && h.Private:
+		return loopbackHosts(pb)
 	case isA || isB:
 		return nil
 	case within(a, b):
@@ -236,6 +245,16 @@ func prefixHost(p netip.Prefix) string {
 		return p.Addr().String()
 	}
 	return p.String()
+}
+
+// loopbackHosts gives the addresses of localhost that lie within p.
+func loopbackHosts(p netip.Prefix) []string {
+	for _, a := range [...]netip.Addr{loopback4, loopback6} {
+		if p.Contains(a) {
+			return []string{a.String()}
+		}
+	}
+	return nil
 }
 
 // publicHosts gives the largest prefixes within p all of whose addresses are

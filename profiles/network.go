@@ -81,7 +81,8 @@ type HostRule struct {
 	//   - "*": any name, and any public address
 	// A name never reaches a private, loopback, link-local, multicast or
 	// metadata address unless Private is set; an address or prefix names what
-	// it names.
+	// it names. "localhost" with Private is 127.0.0.1 and ::1, too, which
+	// programs take for the same (RFC 6761).
 	Host      string      `json:"host"`
 	Ports     []PortRange `json:"ports"` // empty means none
 	Protocols Protocol    `json:"protocols"`
@@ -184,8 +185,11 @@ func (h *HostRule) Matches(host string) bool {
 	host = asciiLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap()
-		if h.Host == "*" {
-			return Public(a)
+		switch h.Host {
+		case "*":
+			return h.Private || Public(a)
+		case "localhost":
+			return h.Private && (a == loopback4 || a == loopback6)
 		}
 		if p, err := netip.ParsePrefix(h.Host); err == nil {
 			return p.Contains(a)
@@ -201,6 +205,12 @@ func (h *HostRule) Matches(host string) bool {
 	}
 	return h.Host == host
 }
+
+// The addresses that localhost is.
+var (
+	loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	loopback6 = netip.IPv6Loopback()
+)
 
 func asciiLower(s string) string {
 	for i := 0; i < len(s); i++ {

@@ -234,7 +234,10 @@ func (h *HostRule) within(b *HostRule) bool {
 	if smaller(h.MaxBytes, b.MaxBytes) != h.MaxBytes || smaller(h.MaxConnections, b.MaxConnections) != h.MaxConnections || b.ReadOnly && !h.ReadOnly || h.Private && !b.Private || h.Protocols&^b.Protocols != 0 {
 		return false
 	}
-	both := commonHosts(h.Host, b.Host)
+	if b.Host == "localhost" && h.Host != b.Host {
+		return false // a rule by address lets through what one by name looks at
+	}
+	both := commonHosts(h, b)
 	return len(both) == 1 && both[0] == h.Host && slices.Equal(commonPorts(h.Ports, b.Ports), h.Ports)
 }
 

@@ -73,7 +73,7 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		b.WriteString(" - to allow: " + g)
 	}
 	if d.What == "socket" {
-		b.WriteString(", or listen:PORT for a server of the run's own")
+		b.WriteString(" (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach")
 	}
 	return b.String()
 }

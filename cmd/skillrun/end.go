@@ -69,7 +69,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if host, port := r.traffic.unanswered(); code != 0 && host != "" {
 		line := net.JoinHostPort(host, strconv.Itoa(port)) + " is granted, and nothing answered there"
 		if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
-			line += fmt.Sprintf(", outside of the run; a server of the run's own has its port by --grant listen:%d", port)
+			line += ", outside of the run or in it"
 		}
 		hint("%s", line)
 	}

@@ -132,7 +132,8 @@ func New(cfg Config) (*Gate, error) {
 
 // Handed gives the names that addr was given out for and stands for now.
 // A name that the hosts file gives to addr counts always, since programs read
-// that file themselves.
+// that file themselves, and so does localhost for its two addresses, whatever
+// the file says.
 func (g *Gate) Handed(addr netip.Addr) []string {
 	addr = addr.Unmap()
 	return append(g.handed.of(addr, g.cfg.Now()), g.hosts[addr]...)
@@ -146,6 +147,11 @@ func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string
 			if p.Answer(name, a) {
 				m[a] = append(m[a], name)
 			}
+		}
+	}
+	for _, a := range loopback {
+		if p.Answer(localhost, a) && !slices.Contains(m[a], localhost) {
+			m[a] = append(m[a], localhost)
 		}
 	}
 	return m

@@ -286,6 +286,9 @@ func (x *exchange) judgeHead(h *head) Reason {
 				continue
 			}
 			t, _, err := splitHostPort(s)
+			if slices.Contains(loopback[:], t.Addr) {
+				t.Name = localhost
+			}
 			if err != nil || t.Name == "" || x.names[t.Name] == nil {
 				return Mismatch
 			}

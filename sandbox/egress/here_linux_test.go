@@ -157,6 +157,58 @@ func TestOwnService(t *testing.T) {
 	}
 }
 
+// TestHereByAddress: who grants localhost grants its two addresses, whatever the
+// hosts file says, and what names another host is refused as ever.
+func TestHereByAddress(t *testing.T) {
+	newWorld(t)
+	g, v := newGate(t, here(4999), func(cfg *egress.Config) {
+		cfg.System.Hosts["localhost"] = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	})
+	run := newRun(t, g, here(4999))
+	t.Cleanup(listen(t, "tcp4", "127.0.0.1:4999"))
+	t.Cleanup(listen(t, "tcp6", "[::1]:4999"))
+	var want, got []string
+	for _, c := range []struct {
+		dst, host string
+		reason    egress.Reason
+	}{
+		{"127.0.0.1:4999", "127.0.0.1:4999", egress.Granted},
+		{"127.0.0.1:4999", "localhost:4999", egress.Granted},
+		{"[::1]:4999", "[::1]:4999", egress.Granted},
+		{"[::1]:4999", "localhost:4999", egress.Granted},
+		{"[::1]:4999", "127.0.0.1:4999", egress.Granted},
+		{"127.0.0.1:4999", "192.0.2.7:4999", egress.Mismatch},
+		{"127.0.0.1:4999", "127.0.0.2:4999", egress.Mismatch},
+		{"[::1]:4999", "other.example", egress.Mismatch},
+	} {
+		want = append(want, c.dst+" "+c.host+" "+string(c.reason))
+		if ok, err := g.Meets(netip.MustParseAddrPort(c.dst), profiles.TCP); !ok || err != 0 {
+			t.Errorf("%s does not meet the gate: %v", c.dst, err)
+		}
+		run.in(func() {
+			if conn, err := net.Dial("tcp", c.dst); err == nil { // it may be reset already
+				defer conn.Close()
+				io.WriteString(conn, get(c.host))
+				conn.SetDeadline(time.Now().Add(5 * time.Second))
+				io.Copy(io.Discard, conn)
+			}
+		})
+		for _, verdict := range settled(t, g, v)[len(got):] {
+			got = append(got, c.dst+" "+c.host+" "+string(verdict.Reason))
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for at, granted := range map[string]bool{"127.0.0.1:4999": true, "[::1]:4999": true, "127.0.0.1:4998": false, "127.0.0.2:4999": false} {
+		dst := netip.MustParseAddrPort(at)
+		rule, why := egress.NewPolicy(here(4999)).Decide(egress.Request{Addr: dst.Addr(), Port: dst.Port(), Protocol: profiles.TCP})
+		if (rule != nil) != granted || (why == egress.Granted) != granted {
+			t.Errorf("%s: %v, %s", at, rule, why)
+		}
+	}
+}
+
 // TestUnroutable: where this machine has no way to any address of IPv6, the run
 // is told so, and where it has one it is not.
 func TestUnroutable(t *testing.T) {

@@ -214,10 +214,13 @@ func (g *Gate) tell(name string, why Reason) {
 	g.cfg.Report(Verdict{Start: g.cfg.Now(), Door: DoorDNS, Name: name, Port: 53, Reason: why})
 }
 
+// localhost stands for the addresses of loopback, and they for it.
+const localhost = "localhost"
+
 var loopback = [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 
 // local says whether a name stands for the run's own machine by definition
 // (RFC 6761): never asked upstream.
 func local(name string) bool {
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+	return name == localhost || strings.HasSuffix(name, ".localhost")
 }

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,6 +154,12 @@ type Request struct {
 // name; else the first.
 func (p *Policy) Decide(q Request) (*profiles.HostRule, Reason) {
 	r, why := p.decide(q)
+	if r == nil && q.Name == "" && slices.Contains(loopback[:], q.Addr) {
+		q.Name = localhost
+		if byName, _ := p.decide(q); byName != nil {
+			r, why = byName, Granted
+		}
+	}
 	if r == nil {
 		return nil, why
 	}

@@ -281,10 +281,13 @@ var forking sync.Mutex
 func fork(g *guard, t *tape, flags uintptr) (pid, handle int, errno syscall.Errno) {
 	beforeFork() // from here on no signal interrupts, and the stack does not move
 	var fd int32
+	// What is left out lies on both sides of the stack, so that of the calls that
+	// say so either may fail, for want of memory: then more is copied.
 	stack := uintptr(unsafe.Pointer(&fd)) &^ (kernelPage - 1)
 	heap := stack&^(arenaSize-1) - arenaSize
-	sys(syscall.SYS_MADVISE, heap, 3*arenaSize, unix.MADV_DONTFORK)
-	sys(syscall.SYS_MADVISE, stack-kernelPage, 3*kernelPage, unix.MADV_DOFORK)
+	below, above := stack-kernelPage, stack+2*kernelPage
+	sys(syscall.SYS_MADVISE, heap, below-heap, unix.MADV_DONTFORK)
+	sys(syscall.SYS_MADVISE, above, heap+3*arenaSize-above, unix.MADV_DONTFORK)
 	t.bring(g.board) // wherever the kernel had put them
 	n, errno := sys(syscall.SYS_CLONE, flags|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&fd)))
 	if n == 0 && errno == 0 {

@@ -2,6 +2,7 @@ package linux_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -319,6 +321,49 @@ func TestGuardianHeap(t *testing.T) {
 	runtime.KeepAlive(heap)
 	if own-guardian < ballast*3/4 {
 		t.Errorf("the guardian has %d KiB of memory, the launcher %d", guardian>>10, own>>10)
+	}
+}
+
+// What keeps the launcher's heap from its guardian can fail for want of memory:
+// the run is started all the same.
+func TestGuardianWithoutRoom(t *testing.T) {
+	const advised = "GUARDIAN_ADVICE"
+	if name := os.Getenv(advised); name != "" {
+		advice, _ := strconv.Atoi(name)
+		if err := unix.Madvise(make([]byte, os.Getpagesize()), advice); err == nil {
+			t.Error("madvise is answered")
+		}
+		f := linux.ProbeDeep()
+		if out, state := start(t, f, tempDir(t), "echo started"); out != "started\n" || state.Status != 0 {
+			t.Errorf("%q, %v", out, state.Status)
+		}
+		return
+	}
+	for _, advice := range []uint32{unix.MADV_DONTFORK, unix.MADV_DOFORK} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // and never unlocked: the thread has a filter
+			refuse := []unix.SockFilter{
+				{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the call's number
+				{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MADVISE, Jf: 3},
+				{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16 + 2*8}, // its third argument
+				{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: advice, Jf: 1},
+				{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EAGAIN)},
+				{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+			}
+			program := unsafe.String((*byte)(unsafe.Pointer(&refuse[0])), len(refuse)*int(unsafe.Sizeof(refuse[0])))
+			if _, err := install([]linux.Filter{{Program: program}}, false); err != nil {
+				t.Error(err)
+				return
+			}
+			cmd := exec.Command(testBinary(t), "-test.run=^TestGuardianWithoutRoom$", "-test.v")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", advised, advice))
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
+				t.Errorf("%v: %s", err, out)
+			}
+		}()
+		<-done
 	}
 }
 

@@ -245,12 +245,12 @@ func (s *Session) inRepository(n scan.Need, dir string) scan.Need {
 	return n
 }
 
-// shownNeeds is how many needs beside the gravest a reason names.
-const shownNeeds = 5
+// shownTargets is how many targets of one capability a reason names.
+const shownTargets = 5
 
 // sum gives the verdict on all needs: the strictest. Of several that are as
-// strict the reason is that of the gravest, and names the others: a yes is to
-// all of them.
+// strict the reason is that of the gravest, and names the others, every
+// capability of them, the graver first: a yes is to all of them.
 func (v *Verdict) sum(needs []judged) {
 	v.Effect = policy.Allow
 	worst := 0
@@ -273,24 +273,43 @@ func (v *Verdict) sum(needs []judged) {
 	if n.Effect != policy.Confirm {
 		return
 	}
-	named := []string{n.Capability + " " + n.Target}
-	for _, o := range v.Needs {
-		if text := o.Capability + " " + o.Target; o.Effect == n.Effect && !slices.Contains(named, text) {
-			named = append(named, text)
+	var others []*Need
+	for i := range v.Needs {
+		o := &v.Needs[i]
+		same := func(k *Need) bool { return k.Capability == o.Capability && k.Target == o.Target }
+		if o.Effect == n.Effect && !same(n) && !slices.ContainsFunc(others, same) {
+			others = append(others, o)
 		}
 	}
-	for i, text := range named[1:] {
-		switch i {
-		case 0:
+	slices.SortStableFunc(others, func(a, b *Need) int {
+		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(a.Capability, b.Capability))
+	})
+	for i := 0; i < len(others); {
+		capability, first := others[i].Capability, i
+		for i < len(others) && others[i].Capability == capability {
+			i++
+		}
+		if first == 0 {
 			v.Reason += "; also "
-		case shownNeeds:
-			v.Reason += fmt.Sprintf(" and %d more", len(named)-1-i)
-			return
-		default:
+		} else {
 			v.Reason += ", "
 		}
-		v.Reason += policy.Escape(strings.TrimSpace(clip(text, 200)))
+		v.Reason += capability + targets(others[first:i])
 	}
+}
+
+// targets names those of needs of one capability, a space before each.
+func targets(needs []*Need) string {
+	var list []string
+	for i, n := range needs {
+		if i == shownTargets {
+			return strings.Join(list, ",") + fmt.Sprintf(" and %d more", len(needs)-i)
+		}
+		if n.Target != "" {
+			list = append(list, " "+policy.Escape(clip(n.Target, 200)))
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // dirOf is where an action happens: as the host says, if that exists, else the

@@ -8,8 +8,8 @@ import (
 	"skillrun/policy"
 )
 
-// TestReason: a yes is to all that a command needs, so the question names all,
-// and the gravest first.
+// TestReason: a yes is to all that a command needs, so the question names all
+// capabilities, the graver first.
 func TestReason(t *testing.T) {
 	t.Setenv("SKILL_STAGE", "x")
 	w := newWorld(t, "standard")
@@ -17,9 +17,12 @@ func TestReason(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"rm -f in.txt", "in.txt: filesystem.delete: not declared (deletes the files named)"},
 		{"echo $SKILL_STAGE; rm -f in.txt; rm -f in.txt; cat ~/.aws/credentials",
-			"~/.aws/credentials: secrets.read: not declared (prints the files named); also env_var.read $SKILL_STAGE, filesystem.delete in.txt"},
+			"~/.aws/credentials: secrets.read: not declared (prints the files named); also filesystem.delete in.txt, env_var.read $SKILL_STAGE"},
 		{"echo $SKILL_STAGE; rm a; rm b; rm c; rm d; rm e; rm f; rm g", "a: filesystem.delete: not declared (deletes the files named); " +
-			"also env_var.read $SKILL_STAGE, filesystem.delete b, filesystem.delete c, filesystem.delete d, filesystem.delete e and 2 more"},
+			"also filesystem.delete b, c, d, e, f and 1 more, env_var.read $SKILL_STAGE"},
+		// However many others come before it, no capability is left out.
+		{"rm a; rm b; rm c; rm d; rm e; rm f; rm g; rm h; curl -s https://a.example/x", "a: filesystem.delete: not declared (deletes the files named); " +
+			"also filesystem.delete b, c, d, e, f and 2 more, web.fetch a.example"},
 	} {
 		if v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command); v.Reason != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.command, v.Reason, c.want)

@@ -286,6 +286,7 @@ func (e *encoder) connections(list []Connection) {
 		e.object("", func() {
 			e.str("host", c.Host)
 			e.str("addr", c.Addr)
+			e.str("via", c.Via)
 			e.int("port", int64(c.Port))
 			e.str("protocol", c.Protocol)
 			e.str("door", c.Door)

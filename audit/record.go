@@ -170,6 +170,7 @@ type Denial struct {
 type Connection struct {
 	Host     string `json:"host,omitempty"`      // name that the run asked for; absent if it went to an address
 	Addr     string `json:"addr,omitempty"`      // address that it went to, or would have
+	Via      string `json:"via,omitempty"`       // proxy of this machine that it went through, "HOST:PORT"
 	Port     int    `json:"port,omitempty"`      // 0: for those that were too many to list
 	Protocol string `json:"protocol,omitempty"`  // "tcp", "udp"
 	Door     string `json:"door,omitempty"`      // where it knocked: "gate", "proxy", "socks", "udp", "dns"

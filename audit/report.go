@@ -130,6 +130,9 @@ func (c *Connection) String() string {
 	if c.Addr != "" && c.Addr != host {
 		b.WriteString(" at " + Escape(c.Addr))
 	}
+	if c.Via != "" {
+		b.WriteString(" by proxy " + Escape(c.Via))
+	}
 	b.WriteString(" " + Escape(c.Verdict))
 	if c.Count > 1 {
 		fmt.Fprintf(&b, " x%d", c.Count)

@@ -51,6 +51,9 @@ type Facts struct {
 	// BoundOutput says that the command's output goes through skillrun, which
 	// the profile's limit of output needs.
 	BoundOutput bool `json:"bound_output,omitempty"`
+	// Proxied says that hosts which are named are reached by a proxy of this
+	// machine's, which resolves them.
+	Proxied bool `json:"proxied,omitempty"`
 	// HideNames refuses stat(2) of denied files as well. Listings of their
 	// directories then end with an error.
 	HideNames bool `json:"hide_names,omitempty"`

@@ -170,6 +170,9 @@ func (c *compiler) tlsClauses(add addClause) {
 		add(profiles.ClauseMethod, profiles.Kernel, "nothing to hold", "")
 		return
 	}
+	if c.facts.Proxied {
+		add(profiles.ClauseResolved, profiles.None, "", "a proxy of this machine resolves names: what address one stands for is not seen")
+	}
 	add(profiles.ClauseFronting, profiles.None, "", "the gate sees the name that is asked for, not one inside TLS")
 	if readOnly {
 		add(profiles.ClauseMethod, profiles.None, "", "the gate sees methods in plain HTTP only")

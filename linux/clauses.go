@@ -21,6 +21,9 @@ func (c *compiler) receipt() {
 		if slices.ContainsFunc(c.p.Network.Hosts, func(h profiles.HostRule) bool { return h.ReadOnly }) {
 			c.add(profiles.ClauseMethod, profiles.None, "", "under TLS a read-only host can be asked to change things")
 		}
+		if c.facts.Proxied {
+			c.add(profiles.ClauseResolved, profiles.None, "", "a proxy of this machine resolves names: what address one stands for is not seen")
+		}
 	}
 	for _, d := range c.p.Demands {
 		c.add(d.Name, profiles.None, "", d.Detail)

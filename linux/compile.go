@@ -47,6 +47,9 @@ type Facts struct {
 	// Observe has reading opens go through the supervisor too, so that what is
 	// refused there can be shown. The others always do.
 	Observe bool
+	// Proxied says that hosts which are named are reached by a proxy of this
+	// machine's, which resolves them.
+	Proxied bool
 	// Foreign says that the workspace belongs to another user than the one
 	// who runs, so that root without capabilities could not use it.
 	Foreign bool

@@ -73,6 +73,7 @@ const (
 	ClauseLimits       = "limit.others" // the other limits
 	ClauseFronting     = "net.fronting" // another host name inside TLS
 	ClauseMethod       = "net.method"   // read-only methods inside TLS
+	ClauseResolved     = "net.resolved" // no private address behind a name, where a proxy resolves it
 )
 
 // mustClauses are the clauses without which a run is refused; the others are
@@ -85,7 +86,7 @@ var mustClauses = [...]string{
 
 var shouldClauses = [...]string{
 	ClauseKeep, ClauseStat, ClauseCmdline, ClauseLoad, ClauseLater, ClauseShm,
-	ClauseMemory, ClauseLimits, ClauseFronting, ClauseMethod,
+	ClauseMemory, ClauseLimits, ClauseFronting, ClauseMethod, ClauseResolved,
 }
 
 // Clauses gives the names of the clauses that a Profile has whatever is in it,

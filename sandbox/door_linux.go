@@ -29,7 +29,7 @@ func newDoor(spec *Spec, f linux.Features) (*door, error) {
 	if !hasDoor(n) {
 		return nil, nil
 	}
-	gate, err := egress.New(egress.Config{Network: n, Report: spec.connection})
+	gate, err := egress.New(egress.Config{Network: n, Parents: spec.Parents, Report: spec.connection})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func newProxy(spec *Spec) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gate: %w", err)
 	}
-	gate, err := egress.New(egress.Config{Network: &spec.Profile.Network, Report: spec.connection})
+	gate, err := egress.New(egress.Config{Network: &spec.Profile.Network, Parents: spec.Parents, Report: spec.connection})
 	if err != nil {
 		for _, l := range listeners {
 			l.Close()

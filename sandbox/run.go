@@ -50,6 +50,9 @@ type Spec struct {
 	Dir string
 	// Environ is the caller's environment, of which the profile passes some.
 	Environ []string
+	// Parents are the proxies by which this machine reaches what the profile
+	// names; nil is none.
+	Parents *egress.Parents
 	// Files is the machine's file system, rooted at "/", for finding what is
 	// denied; it may be a snapshot.
 	Files fs.FS

@@ -17,6 +17,7 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox/egress"
 )
 
 // Run runs the command of spec to its end. An error means that the command did
@@ -274,6 +275,7 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 	of := func(o *own) linux.Facts {
 		facts := factsFor(o, spec.Profile, f, spec.Files)
 		facts.Dir, facts.Observe, facts.CountsOutput, facts.Gate = spec.Dir, spec.Observe, spec.countsOutput(), gate
+		facts.Proxied = spec.Parents.Serve(&spec.Profile.Network)
 		return facts
 	}
 	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn)}
@@ -290,12 +292,13 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
 // for theirs.
-func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS) *linux.Plan {
+func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS, parents *egress.Parents) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
 	stands := standsIn()
 	facts := factsFor(stands, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
+	facts.Proxied = parents.Serve(&p.Network)
 	return linux.Compile(stands.guarded(p), f, facts)
 }
 

@@ -107,6 +107,7 @@ func (s *seatbelt) compile(spec *Spec, own *own, proxy *proxy) (*darwin.Policy, 
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),
 		Links: links(spec.Path), ProxyPort: proxy.at(), BoundOutput: spec.BoundOutput,
+		Proxied: spec.Parents.Serve(&p.Network),
 	}
 	facts.Exists, facts.Contents = darwin.Look(spec.Files, p, maxLook)
 	policy, err := darwin.Compile(p, facts)

@@ -66,8 +66,11 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if code != 0 && !r.profile.Process.Create && !r.tells {
 		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
 	}
-	if host, port := r.traffic.unanswered(); code != 0 && host != "" {
+	if host, port, via := r.traffic.unanswered(); code != 0 && host != "" {
 		line := net.JoinHostPort(host, strconv.Itoa(port)) + " is granted, and nothing answered there"
+		if via != "" {
+			line += ", by the proxy " + via
+		}
 		if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
 			line += ", outside of the run or in it"
 		}

@@ -76,7 +76,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	}
 	if host := c.String("host"); host != "" {
 		asked = true
-		if err := explainHost(w, p, confirmed, receipt, host); err != nil {
+		if err := explainHost(w, j, p, confirmed, receipt, host); err != nil {
 			return err
 		}
 	}
@@ -203,7 +203,7 @@ func sharedAbove(path string) string {
 	return ""
 }
 
-func explainHost(w io.Writer, p, confirmed *profiles.Profile, r profiles.Receipt, target string) error {
+func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, target string) error {
 	at, proto := target, profiles.TCP
 	if strings.Contains(target, "://") {
 		// As a grant takes it.
@@ -238,6 +238,14 @@ func explainHost(w io.Writer, p, confirmed *profiles.Profile, r profiles.Receipt
 		return nil
 	}
 	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: uint16(port), Protocol: proto}
+	parents, err := j.parents(p)
+	if err != nil {
+		return err
+	}
+	via := ""
+	if t.Name != "" && proto == profiles.TCP {
+		via = parents.Through(t.Name, uint16(port))
+	}
 	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
 	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
 	would, _ := egress.NewPolicy(&confirmed.Network).Decide(q)
@@ -249,11 +257,14 @@ func explainHost(w io.Writer, p, confirmed *profiles.Profile, r profiles.Receipt
 		why = reason.Text()
 	default:
 		why, origin = "granted "+rule.Host+hostTerms(rule), rule.Origin
-		if t.Name != "" && !rule.Private {
+		if t.Name != "" && !rule.Private && via == "" {
 			why += "; its address must be public"
 		}
 	}
 	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
+	if rule != nil && via != "" {
+		fmt.Fprintf(w, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
+	}
 	return nil
 }
 

@@ -51,7 +51,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		asked = true
 		what := "connect " + host
 		if m.profile.Network.Mode == profiles.NetHosts {
-			if err := explainHost(w, m.profile, m.profile, m.policy.Receipt, host); err != nil {
+			if err := explainHost(w, j, m.profile, m.profile, m.policy.Receipt, host); err != nil {
 				return err
 			}
 			host = "localhost:" + strconv.Itoa(int(m.facts.ProxyPort))

@@ -113,10 +113,11 @@ func inOwnInternet(t *testing.T) bool {
 func newInternet(t *testing.T, names map[string]string) *internet {
 	w := &internet{names: names, files: map[string][]byte{}, news: make(chan struct{}, 1)}
 	web := http.Server{Handler: w, ReadTimeout: time.Minute}
+	certificate := w.certificate(t)
 	for port, listen := range map[string]func(net.Listener) error{
 		":80": web.Serve,
 		":443": func(ln net.Listener) error {
-			return web.Serve(tls.NewListener(ln, w.certificate(t)))
+			return web.Serve(tls.NewListener(ln, certificate))
 		},
 		":53": w.resolveTCP,
 	} {

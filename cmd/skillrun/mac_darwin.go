@@ -6,6 +6,7 @@ import (
 	"skillrun/darwin"
 	"skillrun/profiles"
 	"skillrun/sandbox"
+	"skillrun/sandbox/egress"
 )
 
 // maxLook is how many directory entries are looked at before a policy falls
@@ -31,6 +32,9 @@ func thisMac(j *job) (*darwin.Facts, error) {
 // lookAround lists what a policy for this machine wants to know.
 func lookAround(f *darwin.Facts, p *profiles.Profile) {
 	f.Exists, f.Contents = darwin.Look(os.DirFS("/"), p, maxLook)
+	if parents, err := egress.NewParents(os.Getenv); err == nil { // a run tells of it
+		f.Proxied = parents.Serve(&p.Network)
+	}
 }
 
 // become makes this process the one between launcher and command, where it was

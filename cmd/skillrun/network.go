@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -24,12 +25,25 @@ type traffic struct {
 	summary egress.Summary
 }
 
+// parents are the proxies by which this machine reaches what a profile names, nil
+// if there is none: those that the caller's environment names.
+func (j *job) parents(p *profiles.Profile) (*egress.Parents, error) {
+	if p.Network.Mode != profiles.NetHosts {
+		return nil, nil
+	}
+	parents, err := egress.NewParents(func(name string) string { return j.host.Env[name] })
+	if err != nil {
+		return nil, fmt.Errorf("%w; where it is not set, connections are made directly", err)
+	}
+	return parents, nil
+}
+
 // add counts a verdict; connections that are alike are one row.
 func (t *traffic) add(v egress.Verdict) {
 	t.summary.Add(v)
 	row := audit.Connection{
 		Host: v.Name, Port: int(v.Port), Protocol: v.Protocol.String(), Door: string(v.Door),
-		TLSName: v.TLSName, HTTPHost: v.HTTPHost, Verdict: string(v.Reason),
+		Via: v.Via, TLSName: v.TLSName, HTTPHost: v.HTTPHost, Verdict: string(v.Reason),
 	}
 	if v.Door == egress.DoorDNS {
 		row.Port, row.Protocol = 0, ""
@@ -69,15 +83,15 @@ func (t *traffic) connections() []audit.Connection {
 }
 
 // unanswered is a host that was granted and could not be reached. The run is over.
-func (t *traffic) unanswered() (host string, port int) {
+func (t *traffic) unanswered() (host string, port int, via string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, row := range t.rows {
 		if row.Verdict == string(egress.Unreachable) && row.Port != 0 {
-			return cmp.Or(row.Host, row.Addr), row.Port
+			return cmp.Or(row.Host, row.Addr), row.Port, row.Via
 		}
 	}
-	return "", 0
+	return "", 0, ""
 }
 
 // tell prints what was used of each host, one line each.

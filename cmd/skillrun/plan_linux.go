@@ -21,7 +21,11 @@ func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
 	if !j.firm() {
 		f.Cgroup = ""
 	}
-	return sandbox.PlanFor(p, f, os.DirFS("/")), nil
+	parents, err := j.parents(p)
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.PlanFor(p, f, os.DirFS("/"), parents), nil
 }
 
 func planReceipt(c *cli.Context, j *job, p *profiles.Profile) (profiles.Receipt, error) {

@@ -141,6 +141,10 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if real := j.host.Unshim(path, j.cwd); real != path {
 		path, j.argv = real, append([]string{real}, j.argv[1:]...)
 	}
+	parents, err := j.parents(&plan.Profile)
+	if err != nil {
+		return nil, err
+	}
 	rec, err := newRecorder(c, j, state, plan, path)
 	if err != nil {
 		return nil, err
@@ -155,6 +159,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Argv:     rec.argv(),
 		Dir:      j.cwd,
 		Environ:  os.Environ(),
+		Parents:  parents,
 		Files:    j.host.FS,
 		Stdin:    os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Tee:         rec.tees(),

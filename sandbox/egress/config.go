@@ -22,9 +22,10 @@ type Config struct {
 	Network *profiles.Network
 	// System tells how to resolve names; nil reads the machine's own files.
 	System *System
+	// Parents are the proxies that names are reached by; nil is none.
+	Parents *Parents
 	// Dial makes the connections out, to addresses only, and those to name
-	// servers; nil is a plain dialer. A test, or a way through another proxy,
-	// puts its own here.
+	// servers; nil is a plain dialer. A test puts its own here.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Admit is asked last about each connection that the policy grants. nil
 	// admits all.

@@ -30,6 +30,9 @@ type exchange struct {
 	addr   *rule            // what they grant to the address itself, nil if nothing
 	rule   *rule            // the one that decided
 	dialed bool
+	tls    bool    // the first bytes are a client hello
+	stands bool    // the address stands for the name
+	parent *parent // each request is for this proxy, in absolute form
 }
 
 // firstBytes is how long the gate waits for the run to speak before it
@@ -57,6 +60,9 @@ func (x *exchange) report() {
 // given out for.
 func (x *exchange) aim(dst netip.AddrPort, names []string) Reason {
 	x.v.Addr, x.v.Port = dst.Addr().Unmap(), dst.Port()
+	if x.stands = x.g.cfg.Parents.standsIn(x.v.Addr); x.stands {
+		x.v.Addr = netip.Addr{} // the name alone is judged
+	}
 	q := Request{Addr: x.v.Addr, Port: x.v.Port, Protocol: x.v.Protocol}
 	var why Reason
 	x.addr, why = x.g.policy.decide(q)
@@ -135,7 +141,7 @@ func (x *exchange) plain(dst netip.AddrPort) {
 		x.refuse()
 		return
 	}
-	up, err := x.dial(x.addresses())
+	up, err := x.reach(x.addresses())
 	if err != nil {
 		x.v.Reason = Unreachable
 		reset(x.c)
@@ -231,6 +237,7 @@ func (x *exchange) judge() (Reason, error) {
 		if err != nil {
 			return Malformed, nil
 		}
+		x.tls = true
 		x.v.TLSName = cut(h.name)
 		return x.judgeHello(h), nil
 	case isHTTP:

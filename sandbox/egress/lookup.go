@@ -17,6 +17,9 @@ const (
 	hostsTTL  = 60  // seconds, of what the hosts file says
 	maxCached = 2048
 	lookupFor = 12 * time.Second // all servers and attempts together
+	// lookupAside is how long the name servers are asked about a name that a
+	// proxy resolves; where that is so they often do not answer at all.
+	lookupAside = 500 * time.Millisecond
 )
 
 // cache keeps answers, good and bad, for their time to live.
@@ -87,9 +90,32 @@ func (g *Gate) lookup(ctx context.Context, name string, t dnsmessage.Type) (answ
 	return v.ans, Granted, nil
 }
 
-// fetch asks the hosts file, then the name servers, and drops what the policy
-// does not let a name stand for.
+// fetch gives an address that stands for a name that a proxy resolves, and looks
+// others up.
 func (g *Gate) fetch(ctx context.Context, name string, t dnsmessage.Type) (cached, error) {
+	if _, ok := g.cfg.System.Hosts[name]; !ok && !local(name) {
+		if a, ok := g.cfg.Parents.stand(name); ok {
+			v := cached{why: Granted, ans: answer{ttl: hostsTTL}}
+			if t != dnsmessage.TypeA {
+				return v, nil
+			}
+			v.ans.addrs = []netip.Addr{a}
+			ctx, cancel := context.WithTimeout(ctx, lookupAside)
+			defer cancel()
+			for _, t := range [...]dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
+				if known, err := g.resolve(ctx, name, t); err == nil && known.why == NotPublic {
+					return known, nil
+				}
+			}
+			return v, nil
+		}
+	}
+	return g.resolve(ctx, name, t)
+}
+
+// resolve asks the hosts file, then the name servers, and drops what the policy
+// does not let a name stand for.
+func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cached, error) {
 	v := cached{why: Granted}
 	if addrs, ok := g.cfg.System.Hosts[name]; ok {
 		v.ans = answer{addrs: addrs, ttl: hostsTTL}

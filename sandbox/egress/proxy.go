@@ -95,7 +95,7 @@ func (x *exchange) proxy(h *head) {
 		x.fail()
 		return
 	}
-	up, err := x.dial(addrs)
+	up, err := x.reach(addrs)
 	if err != nil {
 		x.v.Reason = Unreachable
 		x.fail()
@@ -140,6 +140,10 @@ func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
 	if why != Granted {
 		return nil, why
 	}
+	if x.stands = x.g.cfg.Parents.standsIn(addrs[0]); x.stands {
+		x.names = map[string]*rule{t.Name: x.rule}
+		return addrs, Granted
+	}
 	var keep []netip.Addr
 	byAddr := true
 	for _, a := range addrs {
@@ -177,7 +181,7 @@ func (x *exchange) tunnel(addrs []netip.Addr, size int, yes []byte, no func(Reas
 		no(x.v.Reason)
 		return
 	}
-	up, err := x.dial(addrs)
+	up, err := x.reach(addrs)
 	if err != nil {
 		x.v.Reason = Unreachable
 		no(x.v.Reason)
@@ -198,13 +202,21 @@ func (x *exchange) once(up net.Conn, h *head) {
 	defer x.g.release(up)
 	x.dialed = true
 	f := x.flow()
-	origin := originForm(string(x.buf[:h.size]), h)
+	head := originForm(string(x.buf[:h.size]), h)
+	if x.parent != nil {
+		var err error
+		if head, err = x.parent.absoluteForm(head, x.host()); err != nil {
+			x.v.Reason = failure(err)
+			x.fail()
+			return
+		}
+	}
 	x.buf = x.buf[h.size:]
 	asked := make(chan error, 1)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		err := f.write(up, origin, &x.sent)
+		err := f.write(up, head, &x.sent)
 		if err == nil {
 			err = x.body(f, up, h.length)
 		}

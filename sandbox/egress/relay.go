@@ -138,6 +138,13 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 		if why := x.judgeHead(&h); why != Granted {
 			return refusal(why)
 		}
+		if x.parent != nil {
+			form, err := x.parent.absoluteForm(x.buf[:h.size], x.host())
+			if err != nil {
+				return err
+			}
+			x.buf, h.size = append(form, x.buf[h.size:]...), len(form)
+		}
 		if err := x.pass(f, up, int64(h.size)); err != nil {
 			return err
 		}

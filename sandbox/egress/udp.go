@@ -146,6 +146,9 @@ func (g *Gate) newFlow(dst netip.AddrPort, many bool) *datagramFlow {
 	if x.v.Reason == Granted && x.rule.ReadOnly {
 		x.v.Reason = ReadOnly // nothing shows what a datagram asks for
 	}
+	if x.v.Reason == Granted && x.stands {
+		x.v.Reason = Unreachable // proxies carry no datagrams
+	}
 	if x.v.Reason == Granted && many {
 		x.v.Reason = OverCount
 	}

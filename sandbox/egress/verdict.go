@@ -77,6 +77,7 @@ type Verdict struct {
 	// It comes from the run: escape it before it reaches a terminal.
 	Name     string
 	Addr     netip.Addr // where it went, or would have gone; may be invalid
+	Via      string     // the proxy of this machine that it went through
 	Port     uint16
 	Protocol profiles.Protocol
 	// TLSName and HTTPHost are what the bytes said, as they said it, cut to

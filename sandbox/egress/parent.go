@@ -1,0 +1,405 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/net/http/httpproxy"
+
+	"skillrun/profiles"
+)
+
+// Parents are the proxies through which this machine reaches the web: some
+// machines reach it in no other way, and their name servers know nothing of it. A
+// nil Parents is none.
+//
+// A name that is reached so is resolved by the proxy. The run gets an address
+// that stands for it, and the name, which the bytes have to agree with as ever,
+// is what the proxy is asked for: what it resolves to is not seen here. Only a
+// name that this machine's own name servers know as a private one is refused.
+type Parents struct {
+	of func(*url.URL) (*url.URL, error)
+
+	mu      sync.Mutex
+	stands  map[string]netip.Addr
+	standIn map[netip.Addr]bool
+}
+
+// NewParents reads HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or
+// lower case, as programs do (golang.org/x/net/http/httpproxy). It gives nil if
+// they name no proxy, and fails if one is named that is neither "http://" nor
+// "socks5://".
+func NewParents(getenv func(string) string) (*Parents, error) {
+	get := func(name string) string {
+		v := getenv(strings.ToLower(name))
+		if v == "" && (name != "HTTP_PROXY" || getenv("REQUEST_METHOD") == "") { // there it is a client's header (httpoxy.org)
+			v = getenv(name)
+		}
+		return v
+	}
+	all := get("ALL_PROXY")
+	c := httpproxy.Config{HTTPProxy: get("HTTP_PROXY"), HTTPSProxy: get("HTTPS_PROXY"), NoProxy: get("NO_PROXY")}
+	if c.HTTPProxy == "" {
+		c.HTTPProxy = all
+	}
+	if c.HTTPSProxy == "" {
+		c.HTTPSProxy = all
+	}
+	if c.HTTPProxy == "" && c.HTTPSProxy == "" {
+		return nil, nil
+	}
+	p := &Parents{of: c.ProxyFunc(), stands: map[string]netip.Addr{}, standIn: map[netip.Addr]bool{}}
+	for _, scheme := range [...]string{"http", "https"} {
+		alone := httpproxy.Config{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy} // whatever NO_PROXY says
+		u, err := alone.ProxyFunc()(&url.URL{Scheme: scheme, Host: "proxied.invalid"})
+		if err == nil && u != nil {
+			_, err = newParent(u)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s_PROXY or ALL_PROXY: %w", strings.ToUpper(scheme), errParent)
+		}
+	}
+	return p, nil
+}
+
+// A parent is one proxy.
+type parent struct {
+	host  string // as its URL names it: a name or an address
+	port  uint16
+	socks bool
+	user  *url.Userinfo
+}
+
+var errParent = errors.New("a proxy that is not like http://HOST:PORT or socks5://HOST:PORT")
+
+func newParent(u *url.URL) (*parent, error) {
+	p := &parent{host: u.Hostname(), user: u.User}
+	port := u.Port()
+	switch u.Scheme {
+	case "http":
+		if port == "" {
+			port = "80"
+		}
+	case "socks5", "socks5h":
+		p.socks = true
+		if port == "" {
+			port = "1080"
+		}
+	default:
+		return nil, errParent
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if t, terr := ParseTarget(p.host); err != nil || n == 0 || terr != nil {
+		return nil, errParent
+	} else {
+		p.host, p.port = t.String(), uint16(n)
+	}
+	return p, nil
+}
+
+func (p *parent) String() string { return net.JoinHostPort(p.host, strconv.Itoa(int(p.port))) }
+
+// through gives the proxy for a name, nil for none.
+func (p *Parents) through(scheme, name string, port uint16) *parent {
+	if p == nil {
+		return nil
+	}
+	u, err := p.of(&url.URL{Scheme: scheme, Host: net.JoinHostPort(name, strconv.Itoa(int(port)))})
+	if err != nil || u == nil {
+		return nil
+	}
+	one, err := newParent(u)
+	if err != nil {
+		return nil
+	}
+	return one
+}
+
+// Through says by which proxy ("HOST:PORT") a name is reached at a port, "" for
+// none: with TLS, where the port is not that of plain HTTP.
+func (p *Parents) Through(name string, port uint16) string {
+	scheme := "https"
+	if port == 80 {
+		scheme = "http"
+	}
+	if one := p.through(scheme, name, port); one != nil {
+		return one.String()
+	}
+	return ""
+}
+
+// Serve says whether any name that a network grants is reached by a proxy.
+func (p *Parents) Serve(n *profiles.Network) bool {
+	return p != nil && n.Mode == profiles.NetHosts && slices.ContainsFunc(n.Hosts, func(h profiles.HostRule) bool {
+		name := strings.TrimPrefix(strings.TrimPrefix(h.Host, "*"), ".")
+		if name == "" {
+			name = "proxied.invalid" // any name
+		}
+		_, err := netip.ParseAddr(name)
+		return err != nil && !strings.Contains(name, "/") && !local(name) && p.serves(name)
+	})
+}
+
+// serves says whether a proxy is asked for a name on the ports of the web.
+func (p *Parents) serves(name string) bool {
+	return p.through("https", name, 443) != nil || p.through("http", name, 80) != nil
+}
+
+// pool is where addresses that stand for names come from: a block that is on no
+// network but a test bench's (RFC 2544), so that no run is granted it by chance.
+var pool = netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 0, 0}), 15)
+
+// stand gives the address that stands for a name, if a proxy is asked for it.
+func (p *Parents) stand(name string) (netip.Addr, bool) {
+	if !p.serves(name) {
+		return netip.Addr{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a, ok := p.stands[name]
+	if n := len(p.stands) + 1; !ok && n < maxHanded {
+		b := pool.Addr().As4()
+		binary.BigEndian.PutUint16(b[2:], uint16(n))
+		a, ok = netip.AddrFrom4(b), true
+		p.stands[name], p.standIn[a] = a, true
+	}
+	return a, ok
+}
+
+// standsIn says whether an address stands for a name.
+func (p *Parents) standsIn(a netip.Addr) bool {
+	if p == nil || !pool.Contains(a) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.standIn[a]
+}
+
+// reach connects to where the run may go, or asks a proxy to.
+func (x *exchange) reach(addrs []netip.Addr) (net.Conn, error) {
+	if !x.stands {
+		return x.dial(addrs)
+	}
+	ctx, cancel := context.WithTimeout(x.g.ctx, x.g.cfg.HeadTimeout)
+	defer cancel()
+	scheme := ""
+	switch {
+	case x.http:
+		scheme = "http"
+	case x.tls || x.v.Door != DoorGate:
+		scheme = "https"
+	}
+	if p := x.g.cfg.Parents.through(scheme, x.v.Name, x.v.Port); scheme != "" && p != nil {
+		return x.ask(ctx, p)
+	}
+	// What is not of the web is made directly, as programs do.
+	var direct []netip.Addr
+	for _, t := range [...]dnsmessage.Type{dnsmessage.TypeAAAA, dnsmessage.TypeA} {
+		v, _ := x.g.resolve(ctx, x.v.Name, t)
+		for _, a := range v.ans.addrs {
+			if r, _ := x.g.policy.decide(Request{Name: x.v.Name, Addr: a, Port: x.v.Port, Protocol: x.v.Protocol}); r == x.rule {
+				direct = append(direct, a)
+			}
+		}
+	}
+	if len(direct) == 0 {
+		return nil, errNoName
+	}
+	return x.dial(direct)
+}
+
+// ask connects to a proxy, and has it connect.
+func (x *exchange) ask(ctx context.Context, p *parent) (net.Conn, error) {
+	up, err := x.g.dialParent(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	x.v.Via = p.String()
+	if x.http && !p.socks && !x.upgrades() {
+		x.parent = p
+		return up, nil
+	}
+	stop := context.AfterFunc(ctx, func() { up.Close() })
+	if p.socks {
+		err = p.greet(up, x.v.Name, x.v.Port)
+	} else {
+		err = p.connect(up, net.JoinHostPort(x.v.Name, strconv.Itoa(int(x.v.Port))))
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		up.Close()
+		return nil, err
+	}
+	return up, nil
+}
+
+// upgrades says whether the first request asks to leave HTTP, which proxies
+// pass on in a tunnel only.
+func (x *exchange) upgrades() bool {
+	h, err := parseHead(x.buf)
+	return err == nil && h.upgrade != ""
+}
+
+// host is what a URL of plain HTTP has for where this goes.
+func (x *exchange) host() string {
+	if x.v.Port == 80 {
+		return x.v.Name
+	}
+	return net.JoinHostPort(x.v.Name, strconv.Itoa(int(x.v.Port)))
+}
+
+// dialParent connects to a proxy: an address, or a name that the hosts file or
+// a name server knows.
+func (g *Gate) dialParent(ctx context.Context, p *parent) (net.Conn, error) {
+	var addrs []netip.Addr
+	if a, err := netip.ParseAddr(p.host); err == nil {
+		addrs = []netip.Addr{a}
+	} else if addrs = g.cfg.System.Hosts[p.host]; len(addrs) == 0 && local(p.host) {
+		addrs = loopback[:]
+	}
+	err := errNoName
+	for _, t := range [...]dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
+		for _, name := range g.cfg.System.candidates(p.host) {
+			if len(addrs) > 0 {
+				break
+			}
+			var ans answer
+			if ans, err = g.client.resolve(ctx, name, t); err == nil {
+				addrs = ans.addrs
+			}
+		}
+	}
+	for _, a := range addrs {
+		var up net.Conn
+		if up, err = g.cfg.Dial(ctx, "tcp", netip.AddrPortFrom(a, p.port).String()); err == nil {
+			return up, nil
+		}
+	}
+	return nil, err
+}
+
+// credentials is the Proxy-Authorization field, "" without a password.
+func (p *parent) credentials() string {
+	if p.user == nil {
+		return ""
+	}
+	password, _ := p.user.Password()
+	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(p.user.Username()+":"+password)) + "\r\n"
+}
+
+// connect asks for a tunnel.
+func (p *parent) connect(up net.Conn, target string) error {
+	if _, err := up.Write([]byte("CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n" + p.credentials() + "\r\n")); err != nil {
+		return err
+	}
+	// One by one: what follows the head is the server's.
+	head := make([]byte, 0, 512)
+	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
+		var b [1]byte
+		if _, err := up.Read(b[:]); err != nil {
+			return err
+		}
+		if head = append(head, b[0]); len(head) > maxHead {
+			return errRequest
+		}
+	}
+	if status := string(head[:min(len(head), 12)]); len(status) < 12 || !strings.HasPrefix(status, "HTTP/1.") || status[8:10] != " 2" {
+		return errParent
+	}
+	return nil
+}
+
+// greet asks a SOCKS5 proxy for a tunnel (RFC 1928, 1929).
+func (p *parent) greet(up net.Conn, name string, port uint16) error {
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b { // no more than is asked for: the rest is the server's
+			if _, err := up.Read(b[i : i+1]); err != nil {
+				return nil
+			}
+		}
+		return b
+	}
+	const password = 2
+	greeting := []byte{socksVersion, 1, 0}
+	if p.user != nil {
+		greeting = []byte{socksVersion, 2, 0, password}
+	}
+	if _, err := up.Write(greeting); err != nil {
+		return err
+	}
+	switch b := read(2); {
+	case b == nil || b[0] != socksVersion:
+		return errParent
+	case b[1] == password && p.user != nil:
+		secret, _ := p.user.Password()
+		user := p.user.Username()
+		if len(user) > 255 || len(secret) > 255 {
+			return errParent
+		}
+		login := append([]byte{1, byte(len(user))}, user...)
+		login = append(append(login, byte(len(secret))), secret...)
+		if _, err := up.Write(login); err != nil {
+			return err
+		}
+		if b := read(2); b == nil || b[1] != 0 {
+			return errParent
+		}
+	case b[1] != 0:
+		return errParent
+	}
+	ask := append([]byte{socksVersion, socksConnect, 0, socksName, byte(len(name))}, name...)
+	if _, err := up.Write(binary.BigEndian.AppendUint16(ask, port)); err != nil {
+		return err
+	}
+	b := read(4)
+	if b == nil || b[0] != socksVersion || b[1] != socksOK {
+		return errParent
+	}
+	rest := 0
+	switch b[3] {
+	case 1:
+		rest = 4
+	case 4:
+		rest = 16
+	case socksName:
+		n := read(1)
+		if n == nil {
+			return errParent
+		}
+		rest = int(n[0])
+	}
+	if read(rest+2) == nil {
+		return errParent
+	}
+	return nil
+}
+
+// absoluteForm rewrites a checked head for a proxy: the target with its host, and
+// the proxy's password. What a server would send back as it came is refused.
+func (p *parent) absoluteForm(raw []byte, host string) ([]byte, error) {
+	line, rest, _ := strings.Cut(string(raw), "\r\n")
+	method, target, _ := strings.Cut(line, " ")
+	if method == "TRACE" {
+		return nil, refusal(Malformed)
+	}
+	if target[0] == '/' || target[0] == '*' {
+		line = method + " http://" + host + strings.TrimPrefix(target, "*")
+	}
+	return []byte(line + "\r\n" + p.credentials() + rest), nil
+}

@@ -38,7 +38,7 @@ func writer() {
 	dir, name := os.Args[1], os.Args[2]
 	count, _ := strconv.Atoi(os.Args[3])
 	for i := range count {
-		l, err := audit.Open(dir, audit.Options{FileSize: 100_000})
+		l, err := audit.Open(dir, audit.Options{FileSize: fileSize})
 		if err == nil {
 			e := sample()
 			e.Run = fmt.Sprintf("%s-%d", name, i)
@@ -87,6 +87,9 @@ func TestConcurrentProcesses(t *testing.T) {
 	}
 }
 
+// fileSize is that of every writer here.
+const fileSize = 100_000
+
 // Writers killed at any moment break nothing, and no record that was
 // acknowledged is lost.
 func TestKilledWriters(t *testing.T) {
@@ -120,7 +123,7 @@ func TestKilledWriters(t *testing.T) {
 			cmds[i].Wait()
 		}
 	}
-	appendAll(t, open(t, dir, audit.Options{}), sample())
+	appendAll(t, open(t, dir, audit.Options{FileSize: fileSize}), sample()) // a writer of another size would not look into the last one's next file
 	r := verify(t, dir)
 	if !r.Whole() {
 		t.Fatalf("%+v", r.Breaks)

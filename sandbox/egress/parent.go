@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/net/proxy"
 
 	"skillrun/profiles"
 )
@@ -30,7 +32,8 @@ import (
 // is what the proxy is asked for: what it resolves to is not seen here. Only a
 // name that this machine's own name servers know as a private one is refused.
 type Parents struct {
-	of func(*url.URL) (*url.URL, error)
+	of          func(*url.URL) (*url.URL, error) // nil for no proxy, as NO_PROXY says
+	http, https *parent
 
 	mu      sync.Mutex
 	stands  map[string]netip.Addr
@@ -61,11 +64,11 @@ func NewParents(getenv func(string) string) (*Parents, error) {
 		return nil, nil
 	}
 	p := &Parents{of: c.ProxyFunc(), stands: map[string]netip.Addr{}, standIn: map[netip.Addr]bool{}}
-	for _, scheme := range [...]string{"http", "https"} {
-		alone := httpproxy.Config{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy} // whatever NO_PROXY says
-		u, err := alone.ProxyFunc()(&url.URL{Scheme: scheme, Host: "proxied.invalid"})
+	alone := (&httpproxy.Config{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy}).ProxyFunc() // whatever NO_PROXY says
+	for scheme, to := range map[string]**parent{"http": &p.http, "https": &p.https} {
+		u, err := alone(&url.URL{Scheme: scheme, Host: "proxied.invalid"})
 		if err == nil && u != nil {
-			_, err = newParent(u)
+			*to, err = newParent(u)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s_PROXY or ALL_PROXY: %w", strings.ToUpper(scheme), errParent)
@@ -85,27 +88,26 @@ type parent struct {
 var errParent = errors.New("a proxy that is not like http://HOST:PORT or socks5://HOST:PORT")
 
 func newParent(u *url.URL) (*parent, error) {
-	p := &parent{host: u.Hostname(), user: u.User}
+	p := &parent{user: u.User}
 	port := u.Port()
 	switch u.Scheme {
 	case "http":
-		if port == "" {
-			port = "80"
-		}
+		port = cmp.Or(port, "80")
 	case "socks5", "socks5h":
 		p.socks = true
-		if port == "" {
-			port = "1080"
-		}
+		port = cmp.Or(port, "1080")
 	default:
 		return nil, errParent
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	if t, terr := ParseTarget(p.host); err != nil || n == 0 || terr != nil {
+	if err != nil || n == 0 {
 		return nil, errParent
-	} else {
-		p.host, p.port = t.String(), uint16(n)
 	}
+	t, err := ParseTarget(u.Hostname())
+	if err != nil {
+		return nil, errParent
+	}
+	p.host, p.port = t.String(), uint16(n)
 	return p, nil
 }
 
@@ -117,14 +119,13 @@ func (p *Parents) through(scheme, name string, port uint16) *parent {
 		return nil
 	}
 	u, err := p.of(&url.URL{Scheme: scheme, Host: net.JoinHostPort(name, strconv.Itoa(int(port)))})
-	if err != nil || u == nil {
+	switch {
+	case err != nil || u == nil:
 		return nil
+	case scheme == "http":
+		return p.http
 	}
-	one, err := newParent(u)
-	if err != nil {
-		return nil
-	}
-	return one
+	return p.https
 }
 
 // Through says by which proxy ("HOST:PORT") a name is reached at a port, "" for
@@ -233,10 +234,11 @@ func (x *exchange) ask(ctx context.Context, p *parent) (net.Conn, error) {
 		return up, nil
 	}
 	stop := context.AfterFunc(ctx, func() { up.Close() })
+	target := net.JoinHostPort(x.v.Name, strconv.Itoa(int(x.v.Port)))
 	if p.socks {
-		err = p.greet(up, x.v.Name, x.v.Port)
+		err = p.greet(up, target)
 	} else {
-		err = p.connect(up, net.JoinHostPort(x.v.Name, strconv.Itoa(int(x.v.Port))))
+		err = p.connect(up, target)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -324,82 +326,37 @@ func (p *parent) connect(up net.Conn, target string) error {
 	return nil
 }
 
-// greet asks a SOCKS5 proxy for a tunnel (RFC 1928, 1929).
-func (p *parent) greet(up net.Conn, name string, port uint16) error {
-	read := func(n int) []byte {
-		b := make([]byte, n)
-		for i := range b { // no more than is asked for: the rest is the server's
-			if _, err := up.Read(b[i : i+1]); err != nil {
-				return nil
-			}
-		}
-		return b
-	}
-	const password = 2
-	greeting := []byte{socksVersion, 1, 0}
+// greet asks a SOCKS5 proxy for a tunnel.
+func (p *parent) greet(up net.Conn, target string) error {
+	var auth *proxy.Auth
 	if p.user != nil {
-		greeting = []byte{socksVersion, 2, 0, password}
+		password, _ := p.user.Password()
+		auth = &proxy.Auth{User: p.user.Username(), Password: password}
 	}
-	if _, err := up.Write(greeting); err != nil {
+	d, err := proxy.SOCKS5("tcp", p.String(), auth, dialed{up})
+	if err != nil {
 		return err
 	}
-	switch b := read(2); {
-	case b == nil || b[0] != socksVersion:
-		return errParent
-	case b[1] == password && p.user != nil:
-		secret, _ := p.user.Password()
-		user := p.user.Username()
-		if len(user) > 255 || len(secret) > 255 {
-			return errParent
-		}
-		login := append([]byte{1, byte(len(user))}, user...)
-		login = append(append(login, byte(len(secret))), secret...)
-		if _, err := up.Write(login); err != nil {
-			return err
-		}
-		if b := read(2); b == nil || b[1] != 0 {
-			return errParent
-		}
-	case b[1] != 0:
-		return errParent
-	}
-	ask := append([]byte{socksVersion, socksConnect, 0, socksName, byte(len(name))}, name...)
-	if _, err := up.Write(binary.BigEndian.AppendUint16(ask, port)); err != nil {
-		return err
-	}
-	b := read(4)
-	if b == nil || b[0] != socksVersion || b[1] != socksOK {
-		return errParent
-	}
-	rest := 0
-	switch b[3] {
-	case 1:
-		rest = 4
-	case 4:
-		rest = 16
-	case socksName:
-		n := read(1)
-		if n == nil {
-			return errParent
-		}
-		rest = int(n[0])
-	}
-	if read(rest+2) == nil {
-		return errParent
-	}
-	return nil
+	_, err = d.Dial("tcp", target)
+	return err
 }
 
-// absoluteForm rewrites a checked head for a proxy: the target with its host, and
-// the proxy's password. What a server would send back as it came is refused.
+// dialed is a dialer of what is connected.
+type dialed struct{ net.Conn }
+
+func (d dialed) Dial(string, string) (net.Conn, error) { return d.Conn, nil }
+
+// absoluteForm rewrites a checked head for a proxy, which goes where the head
+// says: to the host and port that were granted, whatever port the run wrote. What
+// a proxy would send back as it came is refused.
 func (p *parent) absoluteForm(raw []byte, host string) ([]byte, error) {
-	line, rest, _ := strings.Cut(string(raw), "\r\n")
-	method, target, _ := strings.Cut(line, " ")
-	if method == "TRACE" {
+	h, err := parseHead(raw)
+	if err != nil || strings.EqualFold(h.method, "TRACE") || strings.EqualFold(h.method, "TRACK") {
 		return nil, refusal(Malformed)
 	}
-	if target[0] == '/' || target[0] == '*' {
-		line = method + " http://" + host + strings.TrimPrefix(target, "*")
+	target := h.path()
+	if target == "*" {
+		target = ""
 	}
-	return []byte(line + "\r\n" + p.credentials() + rest), nil
+	return h.rewrite(raw, "http://"+host+target, host, p.credentials()), nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strings"
 	"time"
 
 	"skillrun/profiles"
@@ -202,10 +201,10 @@ func (x *exchange) once(up net.Conn, h *head) {
 	defer x.g.release(up)
 	x.dialed = true
 	f := x.flow()
-	head := originForm(string(x.buf[:h.size]), h)
+	first := originForm(x.buf[:h.size], h)
 	if x.parent != nil {
 		var err error
-		if head, err = x.parent.absoluteForm(head, x.host()); err != nil {
+		if first, err = x.parent.absoluteForm(first, x.host()); err != nil {
 			x.v.Reason = failure(err)
 			x.fail()
 			return
@@ -216,7 +215,7 @@ func (x *exchange) once(up net.Conn, h *head) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		err := f.write(up, head, &x.sent)
+		err := f.write(up, first, &x.sent)
 		if err == nil {
 			err = x.body(f, up, h.length)
 		}
@@ -253,31 +252,9 @@ func (x *exchange) once(up net.Conn, h *head) {
 }
 
 // originForm rewrites a checked head for the server itself: the path alone,
-// our Host, no fields meant for the proxy, and one request per connection.
-func originForm(raw string, h *head) []byte {
-	line, rest, _ := strings.Cut(raw, "\r\n")
-	_, after, _ := strings.Cut(h.target, "://")
-	path := strings.TrimPrefix(after, h.authority)
-	if i := strings.IndexByte(path, '#'); i >= 0 {
-		path = path[:i]
-	}
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	var b strings.Builder
-	b.WriteString(h.method + " " + path + line[strings.LastIndexByte(line, ' '):] + "\r\n")
-	b.WriteString("Host: " + h.authority + "\r\nConnection: close\r\n")
-	for rest != "\r\n" && rest != "" {
-		line, rest, _ = strings.Cut(rest, "\r\n")
-		name, _, _ := strings.Cut(line, ":")
-		switch strings.ToLower(name) {
-		case "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te":
-			continue
-		}
-		b.WriteString(line + "\r\n")
-	}
-	b.WriteString("\r\n")
-	return []byte(b.String())
+// our Host, and one request per connection.
+func originForm(raw []byte, h *head) []byte {
+	return h.rewrite(raw, h.path(), h.authority, "Connection: close\r\n", "connection", "keep-alive", "te")
 }
 
 // ProxyEnv gives the variables that lead programs to a proxy at addr

@@ -3,6 +3,7 @@ package egress
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -161,6 +162,41 @@ func (f *fields) add(h *head, line string) error {
 		h.override = true
 	}
 	return nil
+}
+
+// path is the target without scheme, host and fragment.
+func (h *head) path() string {
+	path := h.target
+	if h.scheme != "" {
+		_, after, _ := strings.Cut(path, "://")
+		path = strings.TrimPrefix(after, h.authority)
+	}
+	path, _, _ = strings.Cut(path, "#")
+	if !strings.HasPrefix(path, "/") && path != "*" {
+		path = "/" + path
+	}
+	return path
+}
+
+// rewrite gives the head, whose bytes are raw, for another target and host: with
+// more fields, and without the fields for a proxy and those named in drop.
+func (h *head) rewrite(raw []byte, target, host, more string, drop ...string) []byte {
+	line, rest, _ := strings.Cut(string(raw[:h.size]), "\r\n")
+	var b strings.Builder
+	b.WriteString(h.method + " " + target + line[strings.LastIndexByte(line, ' '):] + "\r\n")
+	b.WriteString("Host: " + host + "\r\n" + more)
+	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "\r\n"), "\r\n") {
+		name, _, _ := strings.Cut(line, ":")
+		switch name = strings.ToLower(name); name {
+		case "", "host", "proxy-connection", "proxy-authorization":
+			continue
+		}
+		if !slices.Contains(drop, name) {
+			b.WriteString(line + "\r\n")
+		}
+	}
+	b.WriteString("\r\n")
+	return []byte(b.String())
 }
 
 // readOnly says whether a server that sees this request is only asked to show

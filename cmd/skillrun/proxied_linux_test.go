@@ -60,9 +60,14 @@ func TestProxied(t *testing.T) {
 			if strings.Count(log, " by proxy "+at+" granted") != 2 || strings.Contains(log, "pa55w0rd") {
 				t.Errorf("recorded: %s %s", log, errs)
 			}
+			evil := strings.ReplaceAll(script, "HOST", "a.evil.example")
 			w.reached()
+			s.start(t, true, evil)
+			if seen := w.reached(); !noted(seen, "host=a.evil.example") {
+				t.Errorf("outside, another host was not reached: %q", seen)
+			}
 			s.words = append(proxied, program, "--manifest", filepath.Join(s.dir, "m.json"), "--approve", "declared", "--")
-			s.start(t, false, strings.ReplaceAll(script, "HOST", "a.evil.example"))
+			s.start(t, false, evil)
 			mu.Lock()
 			defer mu.Unlock()
 			if seen := w.reached(); len(asked) > 0 || noted(seen, "evil.example") {

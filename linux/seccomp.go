@@ -29,7 +29,8 @@ const (
 	// NotifySockets notifies socket (unix, IPv4, IPv6, netlink), connect, bind,
 	// getsockname and sendto with an address, and refuses pairs of unix datagram sockets.
 	NotifySockets
-	// NotifyOpens notifies every open; openat2 answers ENOSYS.
+	// NotifyOpens notifies every open and every start of a program; openat2
+	// answers ENOSYS.
 	NotifyOpens
 	// NotifyKill notifies calls that send signals, and refuses to redirect
 	// SIGIO (F_SETOWN and its kin), which sends them too.

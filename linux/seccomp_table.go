@@ -249,6 +249,7 @@ func NotifyRules() []SyscallRule {
 		{For: NotifyNames | NotifyOpens, Action: Errno, Errno: enosys, Calls: "openat2",
 			Reason: "its flags lie behind a pointer; callers fall back to openat"},
 		{For: NotifyOpens, Action: Notify, Calls: "open openat creat", Reason: "every open: carved directories, denials seen, what stands in for /tmp"},
+		{For: NotifyOpens, Action: Notify, Calls: "execve execveat", Reason: "observed: what may not be started is told; the caller goes on, and Landlock decides"},
 		{For: NotifyMetadata, Action: Notify, Calls: "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat " +
 			"utime utimes futimesat utimensat setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat",
 			Reason: "mode, owner, times, attributes, of names and of descriptors open for reading"},

@@ -379,6 +379,8 @@ var featured = []struct {
 		{"openat to write", 257, 56, [6]uint64{0, 0x1000, 1}, "notify"},
 		{"creat", 85, -1, [6]uint64{}, "notify"},
 		{"openat2", 437, 437, [6]uint64{}, "ENOSYS"},
+		{"execve", 59, 221, [6]uint64{0x1000, 0x2000, 0x3000}, "notify"},
+		{"execveat", 322, 281, [6]uint64{3, 0x1000, 0, 0, 0x1000}, "notify"},
 	}},
 	{linux.NotifyKill, []expectation{
 		{"kill", 62, 129, [6]uint64{77, 15}, "notify"},

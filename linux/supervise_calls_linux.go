@@ -45,6 +45,10 @@ func calls() []call {
 		{nr: unix.SYS_TRUNCATE, name: "truncate", serve: serveTruncate, path: arg1},
 		{nr: unix.SYS_UMASK, name: "umask", serve: serveUmask, mode: arg1},
 
+		// Programs.
+		{nr: unix.SYS_EXECVE, name: "execve", serve: serveStart, path: arg1},
+		{nr: unix.SYS_EXECVEAT, name: "execveat", serve: serveStart, dir: arg1, path: arg2, flags: arg5},
+
 		// Metadata. mode is where the values start.
 		{nr: unix.SYS_FCHMOD, name: "fchmod", serve: serveChmod, dir: arg1, mode: arg2},
 		{nr: unix.SYS_FCHMODAT, name: "fchmodat", serve: serveChmod, dir: arg1, path: arg2, mode: arg3},

@@ -26,6 +26,7 @@ type ruling struct {
 	verdict profiles.Verdict
 	why     string // where no rule of the profile says it
 	inner   bool   // of a run inside this one
+	made    bool   // the run made what stands there
 	unsaid  bool   // the caller has another way, and hears there what is denied
 }
 
@@ -189,6 +190,19 @@ func (d *decider) write(pl place, access profiles.Access) ruling {
 		}
 	}
 	return d.edit(pl, access)
+}
+
+// start rules on starting a program, which in directories of the run's own takes a
+// right of its own.
+func (d *decider) start(pl place) ruling {
+	r := d.rule(pl, profiles.Execute)
+	if r.ok() && d.ours(pl.path) && !d.profile.Process.ExecuteOwn {
+		if v := d.grants.Allows(pl.path, profiles.Execute); !v.Allowed {
+			r = ruling{errno: errAccess, path: pl.path, access: profiles.Execute, verdict: v, why: "what can be written there cannot be started"}
+		}
+	}
+	r.made = d.made(pl)
+	return r
 }
 
 // remove rules on taking a name away.

@@ -31,6 +31,10 @@ func (ds deciders) write(pl place, access profiles.Access) ruling {
 	return ds.each(func(d *decider) ruling { return d.write(pl, access) })
 }
 
+func (ds deciders) start(pl place) ruling {
+	return ds.each(func(d *decider) ruling { return d.start(pl) })
+}
+
 func (ds deciders) edit(pl place, access profiles.Access) ruling {
 	return ds.each(func(d *decider) ruling { return d.edit(pl, access) })
 }

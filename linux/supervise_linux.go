@@ -134,6 +134,7 @@ type Refusal struct {
 	Verdict profiles.Verdict
 	Why     string // what no rule of the Profile says
 	Errno   unix.Errno
+	Made    bool // of a program: the run made it
 	Inner   bool // the profile of a run inside this one refused
 }
 
@@ -594,7 +595,7 @@ func (r *request) report(rule ruling) {
 	}
 	r.s.verdicts.Lock()
 	defer r.s.verdicts.Unlock()
-	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno), Inner: rule.inner})
+	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno), Made: rule.made, Inner: rule.inner})
 }
 
 // perform hands the request to a performing thread, which calls act and
@@ -680,8 +681,8 @@ func (s *Supervisor) Moved() string {
 	return ""
 }
 
-// Unstarted gives the last program that the run has made beside a hidden name, so
-// that it cannot be started although the profile lets it, and that name.
+// Unstarted gives the last program that the kernel did not start although the
+// profile lets it, since it came beside a hidden name, and that name.
 func (s *Supervisor) Unstarted() (program, hidden string) {
 	p := s.unstarted.Load()
 	if p == nil {

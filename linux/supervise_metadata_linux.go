@@ -14,41 +14,47 @@ import (
 // itself: it has the user and the capabilities of the command, which bound
 // them, and a change of thread would double their cost.
 
-// subject resolves what a metadata call is about: a path, a descriptor
-// (no path argument, a null path, or an empty one with AT_EMPTY_PATH).
+// subject resolves what a metadata call is about, or ends it.
 func (r *request) subject() bool {
 	flags := int(int32(r.arg(r.call.flags))) | int(r.call.preset)
-	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-		r.fail(unix.EINVAL)
-		return false
-	}
-	o := &r.a
-	var e unix.Errno
-	switch {
-	case r.call.path == 0, r.call.nr == unix.SYS_UTIMENSAT && r.arg(r.call.path) == 0:
-		e = r.descriptor(o, r.dirfd(r.call.dir))
-	default:
-		var p string
-		if p, e = r.readString(r.arg(r.call.path), unix.PathMax); e != 0 {
-			break
-		}
-		if p == "" && flags&unix.AT_EMPTY_PATH != 0 {
-			e = r.descriptor(o, r.dirfd(r.call.dir))
-		} else {
-			e = r.resolve(o, r.dirfd(r.call.dir), p, followIf(flags&unix.AT_SYMLINK_NOFOLLOW == 0))
-		}
-	}
-	if e == 0 && o.fd < 0 {
-		e = unix.ENOENT
-	}
-	if e == 0 && o.slash && o.kind != directory {
-		e = unix.ENOTDIR
+	e := unix.EINVAL
+	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) == 0 {
+		e = r.named(flags)
 	}
 	if e != 0 {
 		r.fail(e)
-		return false
 	}
-	return true
+	return e == 0
+}
+
+// named resolves what a call is about: a path, or a descriptor (no path argument, a
+// null path, or an empty one with AT_EMPTY_PATH).
+func (r *request) named(flags int) unix.Errno {
+	o, dirfd := &r.a, r.dirfd(r.call.dir)
+	var e unix.Errno
+	switch {
+	case r.call.path == 0, r.call.nr == unix.SYS_UTIMENSAT && r.arg(r.call.path) == 0:
+		e = r.descriptor(o, dirfd)
+	default:
+		var p string
+		if p, e = r.readString(r.arg(r.call.path), unix.PathMax); e != 0 {
+			return e
+		}
+		if p == "" && flags&unix.AT_EMPTY_PATH != 0 {
+			e = r.descriptor(o, dirfd)
+		} else {
+			e = r.resolve(o, dirfd, p, followIf(flags&unix.AT_SYMLINK_NOFOLLOW == 0))
+		}
+	}
+	switch {
+	case e != 0:
+		return e
+	case o.fd < 0:
+		return unix.ENOENT
+	case o.slash && o.kind != directory:
+		return unix.ENOTDIR
+	}
+	return 0
 }
 
 // permit ends the request unless the ruling lets it pass and the caller still
@@ -87,9 +93,6 @@ func serveChmod(r *request) {
 		return
 	}
 	r.mode = r.deciders.narrowMode(r.mode)
-	if r.a.kind == regular {
-		r.s.program(&r.a, r.mode)
-	}
 	if r.a.caller {
 		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return

@@ -22,16 +22,6 @@ func (s *Supervisor) making(o *object) {
 	}
 }
 
-// program notes that o may be executed now, by its mode.
-func (s *Supervisor) program(o *object, mode uint32) {
-	may := func(tree string) bool { return inTree(tree, o.place.path) }
-	if mode&0o111 != 0 && s.config.Starts != nil && !o.anonymous && !slices.ContainsFunc(s.config.Starts, may) &&
-		s.config.Profile.Allows(o.place.path, profiles.Execute).Allowed {
-		at := o.place.path
-		s.unstarted.Store(&at)
-	}
-}
-
 // newMode is the mode of what is made, bits limited to what the call knows.
 func (r *request) newMode(bits uint32) uint32 {
 	return r.deciders.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())

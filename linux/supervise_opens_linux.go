@@ -249,7 +249,6 @@ func (r *request) openNew(how int) {
 	}
 	r.s.making(&r.a)
 	r.mode, r.how = r.newMode(0o7777), how
-	r.s.program(&r.a, r.mode)
 	r.performQuickly(quickNew, slowNew)
 }
 

@@ -18,6 +18,7 @@ func TestRefusalGrant(t *testing.T) {
 		{sandbox.Refusal{Access: profiles.Write | profiles.Create, Path: "/data/a"}, "filesystem.write:/data/a"},
 		{sandbox.Refusal{Access: profiles.Delete, Path: "/data/a"}, "filesystem.delete:/data/a"},
 		{sandbox.Refusal{Access: profiles.Execute, Path: "/data/a"}, "source_code.execute:/data/a"},
+		{sandbox.Refusal{Access: profiles.Execute, Path: "/data/a", Made: true}, "source_code.execute"},
 		{sandbox.Refusal{Socket: true, Path: "/run/bus"}, "unix:/run/bus"},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/data/*"}, ""},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/**"}, ""},

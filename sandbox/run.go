@@ -132,6 +132,9 @@ type Refusal struct {
 	Grantable bool
 	// Verdict names the rule that refused, if one did.
 	Verdict profiles.Verdict
+	// Made says of a program that this run made it, so that a grant of its path
+	// would not be of what the next run makes there.
+	Made bool
 	// Inner says that the rule is of a run inside this one.
 	Inner bool
 	// What is the system call, for the record.
@@ -154,7 +157,7 @@ type Result struct {
 	// for which, without mounts of its own, a directory of its own stood in: it
 	// can open that there again, and not see it. "" if there is none.
 	Moved string
-	// Unstarted is a program that the run made and could not start, since it lies
+	// Unstarted is a program that the run could not start, since it came
 	// beside a hidden name, Beside; "" if there is none.
 	Unstarted, Beside string
 	// ControlsMade are control files that the run was allowed to make, since it
@@ -243,6 +246,8 @@ func (r *Refusal) Grant() string {
 		return "filesystem.delete:" + r.Path
 	case r.Access&(profiles.Write|profiles.Create) != 0:
 		return "filesystem.write:" + r.Path
+	case r.Access&profiles.Execute != 0 && r.Made:
+		return "source_code.execute"
 	case r.Access&profiles.Execute != 0:
 		return "source_code.execute:" + r.Path
 	case r.Access&profiles.Read != 0:

@@ -111,6 +111,7 @@ func TestStandIns(t *testing.T) {
 		observe, hidden, none bool
 		workspace             string
 		notified, passes      bool
+		watches               bool
 	}{
 		{name: "without namespaces", workspace: "/w", notified: true, passes: true},
 		{name: "with namespaces", workspace: "/w", spaces: true},
@@ -118,7 +119,9 @@ func TestStandIns(t *testing.T) {
 		{name: "none there", workspace: "/w", none: true},
 		{name: "no supervisor", workspace: "/w", unsupervised: true},
 		{name: "a secret in the workspace", workspace: "/w", hidden: true, notified: true},
-		{name: "observed", workspace: "/w", observe: true, notified: true},
+		{name: "observed", workspace: "/w", observe: true, spaces: true, notified: true, passes: true, watches: true},
+		{name: "observed, without namespaces", workspace: "/w", observe: true, notified: true, passes: true, watches: true},
+		{name: "observed, a secret in the workspace", workspace: "/w", observe: true, hidden: true, notified: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := fstest.MapFS{"w/x": {}, "w/.env": {}, "own/tmp/x": {}, "tmp/w/x": {}, "proc/sys/x": {}}
@@ -132,8 +135,9 @@ func TestStandIns(t *testing.T) {
 			f := linux.Features{Landlock: 7, Seccomp: true, Notify: !c.unsupervised, Namespaces: c.spaces}
 			plan := linux.Compile(p, f, linux.Facts{FS: files, Own: []string{"/own/tmp"}, Supervise: true, Namespaces: c.spaces, Observe: c.observe,
 				Private: []linux.Substitute{{From: "/tmp", To: "/own/tmp"}}})
-			if notified := plan.Filter&linux.NotifyOpens != 0; notified != c.notified || plan.PassReads != c.passes {
-				t.Errorf("opens notified: %t, those to read passed: %t; want %t, %t", notified, plan.PassReads, c.notified, c.passes)
+			if notified := plan.Filter&linux.NotifyOpens != 0; notified != c.notified || plan.PassReads != c.passes || plan.WatchReads != c.watches {
+				t.Errorf("opens notified: %t, those to read passed: %t, watched: %t; want %t, %t, %t",
+					notified, plan.PassReads, plan.WatchReads, c.notified, c.passes, c.watches)
 			}
 		})
 	}

@@ -522,11 +522,11 @@ func (c *compiler) filter() {
 	case c.listens:
 		f |= NotifyNames | NotifyMetadata | NotifySockets
 		switch {
-		case c.opens || c.facts.Observe:
+		case c.opens:
 			f |= NotifyOpens
-		case c.standsIn():
+		case c.facts.Observe, c.standsIn():
 			f |= NotifyOpens
-			c.plan.PassReads = true
+			c.plan.PassReads, c.plan.WatchReads = true, c.facts.Observe
 		}
 		if c.f.Landlock < 6 {
 			f |= NotifyKill

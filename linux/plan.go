@@ -32,8 +32,10 @@ type Plan struct {
 	// Carved lists denied paths that exist and were cut out of a granted tree.
 	Carved []string `json:"carved,omitempty"`
 	// PassReads says that opens to read are notified for what stands in for a
-	// shared directory alone: the layers hold all others by themselves.
+	// shared directory, and to be told of: the layers hold all others by themselves.
 	PassReads bool `json:"pass_reads,omitempty"`
+	// WatchReads says that they are to be told of.
+	WatchReads bool `json:"watch_reads,omitempty"`
 	// Denied lists the denied files whose opens the supervisor decides.
 	Denied []string `json:"denied,omitempty"`
 	// Linked denies other names of files that the profile denies by name, and

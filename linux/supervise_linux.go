@@ -36,6 +36,9 @@ type Supervision struct {
 	// PassReads says that opens to read that no Redirect moves are not decided
 	// here: the caller's layers hold them, as they would if nobody was notified.
 	PassReads bool
+	// WatchReads says that they are looked at all the same, so that Verdict hears
+	// of those that are refused.
+	WatchReads bool
 	// MountPoints are directories of the run's own that its view has at their
 	// places, beneath Private.
 	MountPoints []string
@@ -172,6 +175,7 @@ type Supervisor struct {
 	terminals terminals
 	moved     atomic.Pointer[string] // see Moved
 	unstarted atomic.Pointer[string] // see Unstarted
+	passed    map[string]bool        // paths that WatchReads found allowed
 	inet      *inet                  // nil without Egress
 	verdicts  sync.Mutex
 	done      chan struct{}
@@ -491,6 +495,7 @@ type request struct {
 
 	a, b  object // what the paths lead to
 	flags int
+	watch string // the path of an open that is the caller's if it is allowed
 	mode  uint32
 	text  string // link target, attribute name
 	value []byte // attribute value, data to be sent

@@ -53,11 +53,36 @@ func (r *request) passes(p string) bool {
 	if r.flags&unix.O_PATH == 0 && (!r.s.config.PassReads || r.inner != nil || r.flags&more != unix.O_RDONLY) {
 		return false
 	}
-	if p == "" || r.inner == nil && len(r.s.config.Redirects) == 0 {
+	if p == "" {
 		return true
 	}
-	_, _, redirected := r.redirected(r.spelt(r.dirfd(r.call.dir), p))
-	return !redirected
+	if r.inner != nil || len(r.s.config.Redirects) > 0 {
+		if _, _, redirected := r.redirected(r.spelt(r.dirfd(r.call.dir), p)); redirected {
+			return false
+		}
+	}
+	if r.flags&unix.O_PATH != 0 || !r.s.config.WatchReads {
+		return true
+	}
+	r.watch = p
+	return r.s.passed[p]
+}
+
+// mostPassed is how many paths are kept that need no second look.
+const mostPassed = 4096
+
+// pass lets the caller make an open that was looked at to be told of, and found
+// allowed. A whole path is not looked at again: should it lead elsewhere later, what
+// is lost is a line. Not so in /proc, where paths are of one process today and of
+// another tomorrow.
+func (r *request) pass() {
+	if r.watch[0] == '/' && !isBeneath("/proc", r.a.place.path) {
+		if r.s.passed == nil || len(r.s.passed) >= mostPassed {
+			r.s.passed = map[string]bool{}
+		}
+		r.s.passed[r.watch] = true
+	}
+	r.resume()
 }
 
 func followsOpen(flags int) follow {
@@ -126,6 +151,10 @@ func (r *request) open() {
 			r.refuse(r.deniedFile(o, accessOf(r.flags)))
 			return
 		}
+	}
+	if r.watch != "" {
+		r.pass()
+		return
 	}
 	if how&(unix.O_ACCMODE|unix.O_TRUNC) == unix.O_RDONLY && r.isRuns(o) {
 		r.openHere(how)

@@ -1,6 +1,7 @@
 package linux_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -231,12 +232,13 @@ func TestSupervisedStandIns(t *testing.T) {
 d = os.open("/", os.O_PATH)
 for part in sys.argv[1].split("/")[1:]: d = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=d)
 print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
-	for _, pass := range []bool{false, true} {
+	for _, mode := range []struct{ pass, watch bool }{{}, {pass: true}, {pass: true, watch: true}} {
+		pass := mode.pass
 		c := newCell(t)
 		c.write("f", "in the workspace\n")
 		c.profile.Paths = slices.DeleteFunc(c.profile.Paths, func(r profiles.PathRule) bool { return r.Path == "/etc" })
 		c.features |= linux.NotifyOpens
-		c.config = func(s *linux.Supervision) { s.PassReads = pass }
+		c.config = func(s *linux.Supervision) { s.PassReads, s.WatchReads = pass, mode.watch }
 		var moved string
 		c.after = func(s *linux.Supervisor) { moved = s.Moved() }
 		r := c.run("bash", "-c", `cat f; echo made > new; cat new; python3 -c '`+walk+`' "$PWD"`)
@@ -259,6 +261,45 @@ print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
 				t.Errorf("control: %s: %s", path, r.out)
 			}
 		}
+	}
+}
+
+// Opens to read that are watched are the caller's own: each that is refused is told,
+// and a path that was allowed once is not looked at again, wherever it leads by then.
+func TestWatchedReads(t *testing.T) {
+	const script = `import os, sys
+def read(p):
+    try: print(open(p).read(4))
+    except OSError as e: print(e.strerror)
+outside, link = sys.argv[1], os.getcwd() + "/link"
+for p in ["f", os.getcwd() + "/f", os.getcwd() + "/f", "absent", outside, os.path.relpath(outside), "/proc/self/comm"]: read(p)
+os.symlink("f", link)
+read(link)
+os.remove(link); os.symlink(outside, link)
+read(link)
+os.remove(link)
+`
+	c := newCell(t)
+	c.write("f", "mine\n")
+	c.profile.Paths = slices.DeleteFunc(c.profile.Paths, func(r profiles.PathRule) bool { return r.Path == "/etc" })
+	c.features |= linux.NotifyOpens
+	c.config = func(s *linux.Supervision) { s.PassReads, s.WatchReads = true, true }
+	try := []string{"python3", "-c", script, "/etc/passwd"}
+	const want = "mine\nmine\nmine\nNo such file or directory\n%[1]s\n%[1]s\npyth\nmine\n%[1]s\n"
+	if r, want := c.bare(try...), fmt.Sprintf(want, "root"); r.out != want {
+		t.Errorf("control: %q, want %q", r.out, want)
+	}
+	if r, want := c.run(try...), fmt.Sprintf(want, "Permission denied"); r.out != want {
+		t.Errorf("inside: %q, want %q%s", r.out, want, c.explain())
+	}
+	told := 0
+	for _, r := range c.refusals {
+		if r.Path == "/etc/passwd" && r.Access == profiles.Read {
+			told++
+		}
+	}
+	if told != 2 {
+		t.Errorf("told of %d reads, want 2: %+v", told, c.refusals)
 	}
 }
 

@@ -348,6 +348,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		Hidden:       plan.Hidden(),
 		Starts:       plan.Starts(),
 		PassReads:    plan.PassReads,
+		WatchReads:   plan.WatchReads,
 		Capabilities: plan.KeepCapabilities,
 		OwnNetwork:   plan.Namespaces&linux.NSNet != 0,
 		Egress:       leads,

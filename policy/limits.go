@@ -49,6 +49,9 @@ func decodeLimits(n *node) (l Limits, err error) {
 		if err != nil {
 			return l, err
 		}
+		if err = l.Validate(); err != nil {
+			return l, errorAt(n.keys[i].node.pos, "%v", err)
+		}
 	}
 	return l, nil
 }

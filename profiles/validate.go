@@ -65,7 +65,7 @@ func (p *Profile) Validate() error {
 			}
 		}
 	}
-	return p.Limits.validate()
+	return p.Limits.Validate()
 }
 
 // cleanPath says whether a path is absolute and in the form of path.Clean.
@@ -255,7 +255,8 @@ const (
 	minTime      = time.Millisecond
 )
 
-func (l *Limits) validate() error {
+// Validate refuses limits under which nothing could start; zero is none.
+func (l *Limits) Validate() error {
 	for _, c := range [...]struct {
 		name       string
 		value, min int64

@@ -126,6 +126,13 @@ func originText(o profiles.Origin) string {
 	return strings.Join(parts, ", ")
 }
 
+// answerGrant says what would allow what nothing grants, as a denial does.
+func answerGrant(w io.Writer, grant string) {
+	if g := grantFlag(grant); g != "" {
+		fmt.Fprintf(w, "  allow:  %s\n", g)
+	}
+}
+
 func clauseOf(r profiles.Receipt, name string) profiles.Clause {
 	i := slices.IndexFunc(r, func(c profiles.Clause) bool { return c.Name == name })
 	if i < 0 {
@@ -158,6 +165,7 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 			continue
 		}
 		v := p.Allows(resolved, bit)
+		lifted := sandbox.Refusal{}
 		why, clause := "nothing grants it", map[profiles.Access]string{
 			profiles.Read: profiles.ClauseRead, profiles.Write: profiles.ClauseWrite, profiles.Create: profiles.ClauseWrite,
 			profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
@@ -179,12 +187,15 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 			}
 		case p.ChangesSkill(resolved, bit):
 			why, clause = ofSkill, profiles.ClauseWrite
+		default:
+			lifted = sandbox.Refusal{Access: bit, Path: resolved}
 		}
 		origin := v.Origin()
 		if would := confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
-			why, origin = unconfirmed, would.Origin()
+			why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
 		}
 		answer(w, bit.Word()+" "+resolved, v.Allowed, why, origin, clauseOf(r, clause))
+		answerGrant(w, lifted.Grant())
 		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
 			fmt.Fprintf(w, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
 		}
@@ -248,13 +259,16 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 	}
 	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
 	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
+	lifted := sandbox.Refusal{}
 	would, _ := egress.NewPolicy(&confirmed.Network).Decide(q)
 	switch {
 	case rule == nil && would != nil:
 		why, origin = unconfirmed, would.Origin
-	case p.Network.Mode != profiles.NetHosts:
 	case rule == nil:
-		why = reason.Text()
+		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: reason.Grantable()}
+		if p.Network.Mode == profiles.NetHosts {
+			why = reason.Text()
+		}
 	default:
 		why, origin = "granted "+rule.Host+hostTerms(rule), rule.Origin
 		if t.Name != "" && !rule.Private && via == "" {
@@ -262,6 +276,7 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		}
 	}
 	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
+	answerGrant(w, lifted.Grant())
 	if rule != nil && via != "" {
 		fmt.Fprintf(w, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
 	}
@@ -286,6 +301,9 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 		why, o = "rule "+rule.Name, rule.Origin
 	}
 	answer(w, "variable "+name, passes, why, o, clause)
+	if !passes && rule == nil {
+		answerGrant(w, "env_var.read:"+name)
+	}
 }
 
 // explainAll prints the effective policy: what is alike in every run is counted,

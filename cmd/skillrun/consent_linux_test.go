@@ -409,6 +409,12 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at(connect("other"), "1 refused: connect @other. [r]etry", "", "[n]o: ", "n\n"); code == 0 {
 		t.Errorf("socket: exit %d: %s", code, shown)
 	}
+	// A program that the run makes is lifted by more than its path, as is said.
+	made := []string{"--skill", u.skillAt, "--approve", "ask", "--grant", "filesystem.write:" + u.work, "--", "sh", "-c", "cp /bin/true made; cp /bin/true too; ./made; ./too"}
+	const all = "(source_code.execute: whatever program the workspace holds)"
+	if code, shown := u.at(made, "made "+all+", execute "+filepath.Join(u.work, "too")+" "+all+". [r]etry", "", "[n]o: ", "r\n"); code != 0 {
+		t.Errorf("made: exit %d: %s", code, shown)
+	}
 }
 
 // What would lift the denial of a control file is told to nobody: a script can

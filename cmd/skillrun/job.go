@@ -140,7 +140,6 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j.accepted, j.given, j.ends = more.accepted, more.grants, more.ends
 	in.Grants = append(in.Grants, more.grants...)
 	in.Accepted = more.accepted
-	j.consented("terminal", more.lasting, more.grants)
 	if m := j.memory; m.holds() {
 		in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
 		for _, g := range m.record.Grants {
@@ -163,6 +162,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		return nil, err
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
+	j.consented("terminal", more.lasting, more.grants)
 	now := time.Now()
 	for _, e := range append(set.Entries(), set.Grants()...) {
 		if why := e.Lapsed(now); why != "" {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"skillrun/policy"
@@ -58,13 +59,19 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		return nil, nil
 	}
 	defer tty.Close()
-	what := make([]string, len(r.lifting))
-	texts := make([]string, len(r.lifting))
+	var what, texts []string
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
-	for i, l := range r.lifting {
-		what[i] = policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
-		texts[i] = l.refusal.Grant()
-		next.grants = append(next.grants, l.grant)
+	for _, l := range r.lifting {
+		tried := policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
+		if l.refusal.Made {
+			tried += " (" + l.refusal.Grant() + ": whatever program the workspace holds)"
+		}
+		if !slices.Contains(what, tried) {
+			what = append(what, tried)
+		}
+		if text := l.refusal.Grant(); !slices.Contains(texts, text) {
+			texts, next.grants = append(texts, text), append(next.grants, l.grant)
+		}
 	}
 	always := ""
 	if j.skill != nil {

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/binary"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type ruling struct {
 	why     string // where no rule of the profile says it
 	inner   bool   // of a run inside this one
 	made    bool   // the run made what stands there
+	within  string // in which directory that was there before; "" for the run's own
 	unsaid  bool   // the caller has another way, and hears there what is denied
 }
 
@@ -201,8 +203,22 @@ func (d *decider) start(pl place) ruling {
 			r = ruling{errno: errAccess, path: pl.path, access: profiles.Execute, verdict: v, why: "what can be written there cannot be started"}
 		}
 	}
-	r.made = d.made(pl)
+	if r.made = d.made(pl); r.made {
+		r.within = d.within(pl)
+	}
 	return r
+}
+
+// within gives the directory in which the run made what stands at pl and which the
+// next run finds; "" for what lies in the run's own.
+func (d *decider) within(pl place) string {
+	if d.ours(pl.path) {
+		return ""
+	}
+	if rule := d.grants.Allows(pl.path, profiles.Create).Rule; rule != nil && d.ledger.madeDir(pl.dir) {
+		return rule.Path
+	}
+	return path.Dir(pl.path)
 }
 
 // remove rules on taking a name away.

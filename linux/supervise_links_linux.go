@@ -85,6 +85,7 @@ func (r *request) link(cur, fd int, name string) (target string, jump int, e uni
 
 // magic follows one of the caller's own magic links.
 func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
+	r.jumped = true
 	process, thread, e := r.numbers(cur)
 	if e != 0 {
 		return -1, e

@@ -137,8 +137,9 @@ type Refusal struct {
 	Verdict profiles.Verdict
 	Why     string // what no rule of the Profile says
 	Errno   unix.Errno
-	Made    bool // of a program: the run made it
-	Inner   bool // the profile of a run inside this one refused
+	Made    bool   // of a program: the run made it
+	Within  string // in which directory that was there before; "" for the run's own
+	Inner   bool   // the profile of a run inside this one refused
 }
 
 // Supervisor serves one run's notified calls until the run has ended.
@@ -493,19 +494,20 @@ type request struct {
 	// while they do.
 	performers *performers
 
-	a, b  object // what the paths lead to
-	flags int
-	watch string // the path of an open that is the caller's if it is allowed
-	mode  uint32
-	text  string // link target, attribute name
-	value []byte // attribute value, data to be sent
-	held  int64  // what it takes of Supervisor.held
-	times [2]unix.Timespec
-	how   int   // flags to open with
-	fd    int   // to be injected
-	val   int64 // result where it is no descriptor
-	act   func(*request) unix.Errno
-	going [2]going // what it may remove, until that is settled
+	a, b   object // what the paths lead to
+	flags  int
+	jumped bool   // a magic link of /proc was followed
+	watch  string // the path of an open that is the caller's if it is allowed
+	mode   uint32
+	text   string // link target, attribute name
+	value  []byte // attribute value, data to be sent
+	held   int64  // what it takes of Supervisor.held
+	times  [2]unix.Timespec
+	how    int   // flags to open with
+	fd     int   // to be injected
+	val    int64 // result where it is no descriptor
+	act    func(*request) unix.Errno
+	going  [2]going // what it may remove, until that is settled
 }
 
 // going is a name, and the directory that has it.
@@ -600,7 +602,7 @@ func (r *request) report(rule ruling) {
 	}
 	r.s.verdicts.Lock()
 	defer r.s.verdicts.Unlock()
-	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno), Made: rule.made, Inner: rule.inner})
+	r.s.config.Verdict(Refusal{Process: r.tid, Call: r.call.name, Path: rule.path, Access: rule.access, Verdict: rule.verdict, Why: rule.why, Errno: unix.Errno(rule.errno), Made: rule.made, Within: rule.within, Inner: rule.inner})
 }
 
 // perform hands the request to a performing thread, which calls act and

@@ -35,6 +35,8 @@ func serveOpen(r *request) {
 	switch {
 	case r.flags&unix.O_PATH != 0:
 		r.openPath(e)
+	case e != 0 && r.watch != "":
+		r.resume() // what could not be looked at the caller may be able to open
 	case e != 0:
 		r.fail(e)
 	default:
@@ -73,10 +75,10 @@ const mostPassed = 4096
 
 // pass lets the caller make an open that was looked at to be told of, and found
 // allowed. A whole path is not looked at again: should it lead elsewhere later, what
-// is lost is a line. Not so in /proc, where paths are of one process today and of
-// another tomorrow.
+// is lost is a line. Not so in /proc or through it, where paths are of one process
+// today and of another tomorrow.
 func (r *request) pass() {
-	if r.watch[0] == '/' && !isBeneath("/proc", r.a.place.path) {
+	if r.watch[0] == '/' && !r.jumped && !isBeneath("/proc", r.a.place.path) {
 		if r.s.passed == nil || len(r.s.passed) >= mostPassed {
 			r.s.passed = map[string]bool{}
 		}
@@ -152,7 +154,7 @@ func (r *request) open() {
 			return
 		}
 	}
-	if r.watch != "" {
+	if r.watch != "" && o.moved == "" { // what a link led to instead the caller would not find
 		r.pass()
 		return
 	}

@@ -5,7 +5,7 @@ import "slices"
 // serveStart tells of a program that may not be started. The caller goes on in any
 // case: Landlock decides, about what the path leads to when the kernel reads it.
 func serveStart(r *request) {
-	if o := &r.a; r.named(int(r.arg(r.call.flags))) == 0 && !o.anonymous && o.kind == regular && o.st.Mode&0o111 != 0 {
+	if o := &r.a; r.named(int(r.arg(r.call.flags))) == 0 && !o.anonymous && o.moved == "" && o.kind == regular && o.st.Mode&0o111 != 0 {
 		if rule := r.located(o, r.deciders.start); !rule.ok() {
 			r.report(rule)
 		} else if !r.s.startable(o.place.path) {

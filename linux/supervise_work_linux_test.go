@@ -249,6 +249,14 @@ print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
 		if want := strings.Repeat("1\n2\n", 3); r.out != "1\n"+want+"3\n1\n" || moved != "/tmp" {
 			t.Errorf("reads passed: %t: in /tmp: %q%s; moved %q", pass, r.out, c.explain(), moved)
 		}
+		if !pass || mode.watch {
+			// By a link, too, where what it leads to is looked at.
+			r = c.run("bash", "-c", `echo made > /tmp/`+name+`; ln -sf /tmp/`+name+` link; cat link; python3 -c 'import os; os.write(os.open("/tmp/`+name+`x", os.O_CREAT | os.O_WRONLY, 0o755), b"#!/bin/sh\n")'; /tmp/`+name+`x 2> /dev/null`)
+			// Nothing can be started there, and the hint about Moved says so.
+			if r.out != "made\n" || strings.Contains(c.explain(), "execve") {
+				t.Errorf("reads watched: %t: by a link: %q%s", mode.watch, r.out, c.explain())
+			}
+		}
 		if _, err := os.Lstat("/tmp/" + name); err == nil {
 			t.Errorf("made outside: %s", name)
 		}
@@ -267,12 +275,20 @@ print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
 // Opens to read that are watched are the caller's own: each that is refused is told,
 // and a path that was allowed once is not looked at again, wherever it leads by then.
 func TestWatchedReads(t *testing.T) {
-	const script = `import os, sys
+	const script = `import os, signal, sys
 def read(p):
-    try: print(open(p).read(4))
+    try: print(open(p).read(4), flush=True)
     except OSError as e: print(e.strerror)
 outside, link = sys.argv[1], os.getcwd() + "/link"
 for p in ["f", os.getcwd() + "/f", os.getcwd() + "/f", "absent", outside, os.path.relpath(outside), "/proc/self/comm"]: read(p)
+child = os.fork()
+if child == 0:
+    signal.pause()
+read("/proc/%d/cwd/f" % child)
+os.kill(child, 9)
+here = os.open(".", os.O_PATH)
+read("/proc/self/cwd/passwd"); read("/proc/self/cwd/f")
+os.chdir("/etc"); read("/proc/self/cwd/passwd"); read("/proc/self/cwd/passwd"); os.fchdir(here)
 os.symlink("f", link)
 read(link)
 os.remove(link); os.symlink(outside, link)
@@ -285,7 +301,8 @@ os.remove(link)
 	c.features |= linux.NotifyOpens
 	c.config = func(s *linux.Supervision) { s.PassReads, s.WatchReads = true, true }
 	try := []string{"python3", "-c", script, "/etc/passwd"}
-	const want = "mine\nmine\nmine\nNo such file or directory\n%[1]s\n%[1]s\npyth\nmine\n%[1]s\n"
+	c.write("passwd", "mine\n")
+	const want = "mine\nmine\nmine\nNo such file or directory\n%[1]s\n%[1]s\npyth\nmine\nmine\nmine\n%[1]s\n%[1]s\nmine\n%[1]s\n"
 	if r, want := c.bare(try...), fmt.Sprintf(want, "root"); r.out != want {
 		t.Errorf("control: %q, want %q", r.out, want)
 	}
@@ -298,8 +315,8 @@ os.remove(link)
 			told++
 		}
 	}
-	if told != 2 {
-		t.Errorf("told of %d reads, want 2: %+v", told, c.refusals)
+	if told != 4 {
+		t.Errorf("told of %d reads, want 4: %+v", told, c.refusals)
 	}
 }
 

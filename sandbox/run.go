@@ -133,8 +133,10 @@ type Refusal struct {
 	// Verdict names the rule that refused, if one did.
 	Verdict profiles.Verdict
 	// Made says of a program that this run made it, so that a grant of its path
-	// would not be of what the next run makes there.
-	Made bool
+	// would not be of what the next run makes there; Within in which directory that
+	// was there before, "" for the run's own.
+	Made   bool
+	Within string
 	// Inner says that the rule is of a run inside this one.
 	Inner bool
 	// What is the system call, for the record.
@@ -226,17 +228,18 @@ func (r *Refusal) Target() string {
 	return r.Path
 }
 
-// Grant is the --grant that would allow it and no more, "" if there is none. The
-// command chooses what it is refused: a path with a "*" in it, or "*.com" as the
-// name of a host, would be a pattern in a grant; the number of a process is
-// another's in the next run.
+// Grant is the --grant that would allow it and no more, "" if there is none; of a
+// program that the run made itself, as little more as it can. The command chooses
+// what it is refused: a path with a "*" in it, or "*.com" as the name of a host,
+// would be a pattern in a grant; the number of a process is another's in the next
+// run. Nobody is told to grant the whole machine.
 func (r *Refusal) Grant() string {
 	switch {
 	case r.Inner:
 		return ""
 	case r.What == "socket":
 		return "network.client:HOST:PORT"
-	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"), ofProcess(r.Path):
+	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"), r.Path == "/", ofProcess(r.Path):
 		return ""
 	case r.Host != "":
 		return "network.client:" + r.Target()
@@ -246,8 +249,10 @@ func (r *Refusal) Grant() string {
 		return "filesystem.delete:" + r.Path
 	case r.Access&(profiles.Write|profiles.Create) != 0:
 		return "filesystem.write:" + r.Path
-	case r.Access&profiles.Execute != 0 && r.Made:
+	case r.Access&profiles.Execute != 0 && r.Made && r.Within == "":
 		return "source_code.execute"
+	case r.Access&profiles.Execute != 0 && r.Made:
+		return "source_code.execute:" + r.Within
 	case r.Access&profiles.Execute != 0:
 		return "source_code.execute:" + r.Path
 	case r.Access&profiles.Read != 0:

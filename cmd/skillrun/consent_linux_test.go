@@ -411,8 +411,8 @@ func TestRetry(t *testing.T) {
 	}
 	// A program that the run makes is lifted by more than its path, as is said.
 	made := []string{"--skill", u.skillAt, "--approve", "ask", "--grant", "filesystem.write:" + u.work, "--", "sh", "-c", "cp /bin/true made; cp /bin/true too; ./made; ./too"}
-	const all = "(source_code.execute: whatever program the workspace holds)"
-	if code, shown := u.at(made, "made "+all+", execute "+filepath.Join(u.work, "too")+" "+all+". [r]etry", "", "[n]o: ", "r\n"); code != 0 {
+	all := "(source_code.execute:" + u.work + ": reads and starts whatever is there, and what it makes in TMPDIR)"
+	if code, shown := u.at(made, "made "+all+", execute "+filepath.Join(u.work, "too")+". [r]etry", "", "[n]o: ", "r\n"); code != 0 {
 		t.Errorf("made: exit %d: %s", code, shown)
 	}
 }

@@ -122,6 +122,31 @@ func spare(d audit.Denial) bool {
 	return d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled || lock)
 }
 
+// spare says so of a run's programs, too: a search of PATH goes on to the next of
+// the name.
+func (r *recorder) spare(d audit.Denial) bool {
+	return spare(d) || d.Access == "execute" && d.Class == "" && passedOver(r.profile, r.job.host.Env["PATH"], d.Target)
+}
+
+// passedOver says whether a search of path comes upon a program of file's name that
+// may be started after file.
+func passedOver(p *profiles.Profile, path, file string) bool {
+	met := false
+	for _, dir := range filepath.SplitList(path) {
+		at, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.Base(file)))
+		switch {
+		case err != nil || !filepath.IsAbs(at):
+		case at == file:
+			met = true
+		case met:
+			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && p.Allows(at, profiles.Execute).Allowed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // alike says whether one line tells of both: the same of two processes, as where
 // a browser would set something for each of its own.
 func alike(a, b audit.Denial) bool {

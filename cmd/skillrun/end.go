@@ -80,7 +80,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		r.wanting()
 	}
 	if code != 0 && res.Unstarted != "" {
-		hint("%s, which the command made, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
+		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
 	}
 	if code != 0 && res.Moved != "" {
 		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)

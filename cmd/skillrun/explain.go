@@ -128,6 +128,9 @@ func originText(o profiles.Origin) string {
 
 // answerGrant says what would allow what nothing grants, as a denial does.
 func answerGrant(w io.Writer, grant string) {
+	if _, err := policy.ParseGrant(grant, "explain"); err != nil {
+		return // not as it stands: the name of a variable with a space in it
+	}
 	if g := grantFlag(grant); g != "" {
 		fmt.Fprintf(w, "  allow:  %s\n", g)
 	}
@@ -268,6 +271,9 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: reason.Grantable()}
 		if p.Network.Mode == profiles.NetHosts {
 			why = reason.Text()
+		}
+		if ownPort(&p.Network, lifted.Host, lifted.Port) {
+			why, lifted = "no server of the run listens there", sandbox.Refusal{}
 		}
 	default:
 		why, origin = "granted "+rule.Host+hostTerms(rule), rule.Origin

@@ -209,7 +209,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.index[rec] = len(r.denials)
 	rec.Count = 1
 	r.denials = append(r.denials, rec)
-	if spare(rec) {
+	if r.spare(rec) {
 		r.spared++
 		return
 	}
@@ -271,7 +271,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	_, err := r.log.Append(end)
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), spare), r.dropped, r.profile.Redact))
+		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.profile.Redact))
 	}
 	return code, err
 }

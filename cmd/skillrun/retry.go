@@ -63,13 +63,14 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
 	for _, l := range r.lifting {
 		tried := policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
-		if l.refusal.Made {
-			tried += " (" + l.refusal.Grant() + ": whatever program the workspace holds)"
+		text := l.refusal.Grant()
+		if l.refusal.Made && !slices.Contains(texts, text) {
+			tried += " (" + policy.Escape(named(text)) + ": " + wider(&l.refusal) + ")"
 		}
 		if !slices.Contains(what, tried) {
 			what = append(what, tried)
 		}
-		if text := l.refusal.Grant(); !slices.Contains(texts, text) {
+		if !slices.Contains(texts, text) {
 			texts, next.grants = append(texts, text), append(next.grants, l.grant)
 		}
 	}
@@ -103,6 +104,14 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 			return next, nil
 		}
 	}
+}
+
+// wider says what a grant gives that is of more than one program.
+func wider(d *sandbox.Refusal) string {
+	if d.Within == "" {
+		return "reads and starts whatever the workspace and the skill hold, and what it makes in TMPDIR"
+	}
+	return "reads and starts whatever is there, and what it makes in TMPDIR"
 }
 
 // homely shortens a path in the home directory.

@@ -65,13 +65,16 @@ func NewParents(getenv func(string) string) (*Parents, error) {
 	}
 	p := &Parents{of: c.ProxyFunc(), stands: map[string]netip.Addr{}, standIn: map[netip.Addr]bool{}}
 	alone := (&httpproxy.Config{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy}).ProxyFunc() // whatever NO_PROXY says
-	for scheme, to := range map[string]**parent{"http": &p.http, "https": &p.https} {
-		u, err := alone(&url.URL{Scheme: scheme, Host: "proxied.invalid"})
+	for _, f := range [...]struct {
+		scheme string
+		to     **parent
+	}{{"http", &p.http}, {"https", &p.https}} {
+		u, err := alone(&url.URL{Scheme: f.scheme, Host: "proxied.invalid"})
 		if err == nil && u != nil {
-			*to, err = newParent(u)
+			*f.to, err = newParent(u)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s_PROXY or ALL_PROXY: %w", strings.ToUpper(scheme), errParent)
+			return nil, fmt.Errorf("%s_PROXY or ALL_PROXY: %w", strings.ToUpper(f.scheme), errParent)
 		}
 	}
 	return p, nil
@@ -94,6 +97,9 @@ func newParent(u *url.URL) (*parent, error) {
 	case "http":
 		port = cmp.Or(port, "80")
 	case "socks5", "socks5h":
+		if u.User != nil && u.User.Username() == "" {
+			return nil, errParent // RFC 1929 has no such user
+		}
 		p.socks = true
 		port = cmp.Or(port, "1080")
 	default:

@@ -219,7 +219,7 @@ func TestNewParents(t *testing.T) {
 	if p := parents(t); p != nil || p.Through("a.example", 443) != "" {
 		t.Error("no proxy, and there is one")
 	}
-	for _, bad := range []string{"HTTPS_PROXY=https://u:secret@proxy.corp", "HTTP_PROXY=http://proxy.corp:99999", "ALL_PROXY=ftp://u:secret@x", "https_proxy=socks5://0x7f.1:80"} {
+	for _, bad := range []string{"HTTPS_PROXY=https://u:secret@proxy.corp", "HTTP_PROXY=http://proxy.corp:99999", "ALL_PROXY=ftp://u:secret@x", "https_proxy=socks5://0x7f.1:80", "ALL_PROXY=socks5://:secret@proxy.corp"} {
 		k, value, _ := strings.Cut(bad, "=")
 		_, err := egress.NewParents(func(name string) string { return map[string]string{k: value}[name] })
 		if err == nil || strings.Contains(err.Error(), "secret") {

@@ -1,6 +1,9 @@
 package profiles
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // EnvDefaults gives the rules of the environment that every run starts from:
 // the variables that are passed (language, terminal, build settings), and those
@@ -37,6 +40,16 @@ func (e *Env) Passes(name string) (bool, *EnvRule) {
 		}
 	}
 	return false, nil
+}
+
+// Lets says whether a variable gets into a run, as Passes does, and not why: of
+// most variables nothing says that they pass, and the many denials need no look.
+func (e *Env) Lets(name string) bool {
+	if slices.ContainsFunc(e.Allow, func(r EnvRule) bool { return r.Name == name }) {
+		return true
+	}
+	return slices.ContainsFunc(e.Pass, func(r EnvRule) bool { return passes(r.Name, name) }) &&
+		!slices.ContainsFunc(e.Deny, func(r EnvRule) bool { return matchName(r.Name, name) })
 }
 
 // passes says whether a name of Pass, which may end in "*", covers name.

@@ -36,7 +36,7 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 		if !ok || name == "" {
 			continue
 		}
-		if passes, _ := env.Passes(name); passes {
+		if env.Lets(name) {
 			vars[name] = value
 		}
 	}

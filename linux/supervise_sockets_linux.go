@@ -30,6 +30,10 @@ import (
 // UnixDatagram stands for the path of a refused unix datagram socket.
 const UnixDatagram = "unix datagram socket"
 
+// SocketIPv6 stands for the path of a refused socket of IPv6, which many programs
+// make only to find out whether there is any: pip, Java.
+const SocketIPv6 = "socket of IPv6"
+
 // sockets holds the copies, by the inode number of the socket.
 type sockets struct {
 	mu     sync.Mutex
@@ -243,7 +247,11 @@ func serveSocket(r *request) {
 			r.fail(unix.EAFNOSUPPORT)
 			return
 		}
-		r.refuse(ruling{errno: errAccess})
+		rule := ruling{errno: errAccess}
+		if domain == unix.AF_INET6 {
+			rule.path = SocketIPv6
+		}
+		r.refuse(rule)
 		return
 	} else if r.s.copies.getfd || r.s.config.OwnNetwork {
 		// What the filter lets pass here it lets pass: nothing is decided,

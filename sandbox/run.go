@@ -200,6 +200,10 @@ func (e *GapError) Hint() string {
 	return b.String()
 }
 
+// SocketIPv6 is the What of a refused socket of IPv6, which many programs make only
+// to find out whether there is any.
+const SocketIPv6 = "use of IPv6"
+
 // Word is what was tried: "read", "connect".
 func (r *Refusal) Word() string {
 	switch {
@@ -237,7 +241,7 @@ func (r *Refusal) Grant() string {
 	switch {
 	case r.Inner:
 		return ""
-	case r.What == "socket":
+	case r.What == "socket", r.What == SocketIPv6:
 		return "network.client:HOST:PORT"
 	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"), r.Path == "/", ofProcess(r.Path):
 		return ""

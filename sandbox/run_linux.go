@@ -377,6 +377,8 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 			switch {
 			case r.Path == linux.UnixDatagram:
 				refusal.What, refusal.Path = r.Path, ""
+			case r.Path == linux.SocketIPv6:
+				refusal.What, refusal.Path = SocketIPv6, ""
 			case r.Why == linux.OpensToOthers:
 				refusal.What = "change of mode"
 			}

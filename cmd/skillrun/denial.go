@@ -72,7 +72,7 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	if g := grantFlag(d.Grant()); g != "" {
 		b.WriteString(" - to allow: " + g)
 	}
-	if d.What == "socket" {
+	if d.What == "socket" || d.What == sandbox.SocketIPv6 {
 		b.WriteString(" (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach")
 	}
 	return b.String()
@@ -103,14 +103,17 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // keeps compiled code beside each module, if it may, every Java program says what
 // of it a core file is to hold, Haskell's (pandoc) name their threads, fontconfig
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
-// notes what its extensions are, cargo locks a cache that it only reads. Such
-// refusals are recorded, and nobody is bothered with them.
+// notes what its extensions are, cargo locks a cache that it only reads, pip asks
+// whether there is IPv6 and looks in /etc for what system it is on, Java asks the
+// first of these too. Such refusals are recorded, and nobody is bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
 	switch dir = filepath.Clean(dir); {
 	case d.Class != "":
 		return false
+	case d.Access == sandbox.SocketIPv6, d.Target == "/etc" && d.Access == "read":
+		return true
 	case strings.HasPrefix(dir, "/proc/"):
 		return name == "coredump_filter" || name == "comm" && strings.Contains(dir, "/task/") && d.Access != "read"
 	case strings.HasPrefix(dir, "/sys/devices/"):

@@ -30,6 +30,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
 	}
+	if r.show && told == 0 && code != 0 && r.six != nil {
+		say("denied %s", denialLine(r.job, r.profile, *r.six)) // it may have wanted it after all
+	}
 	if res.TimedOut {
 		say("timed out after %v: everything was ended", r.profile.Limits.Wall)
 	}

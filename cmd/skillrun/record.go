@@ -52,6 +52,7 @@ type recorder struct {
 	dropped int
 	shown   int
 	spared  int
+	six     *sandbox.Refusal // of IPv6, spared
 	lifting []lifting
 	inner   []audit.Inner // runs inside this one
 	inners  int           // of which not all are listed
@@ -211,6 +212,9 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.denials = append(r.denials, rec)
 	if r.spare(rec) {
 		r.spared++
+		if d.What == sandbox.SocketIPv6 {
+			r.six = &d
+		}
 		return
 	}
 	if e, ok := offerable(r.job.host, r.profile, &d); ok {

@@ -33,6 +33,12 @@ func TestSpare(t *testing.T) {
 		{"create", "/home/u/.cargo/.package-cache", "", true},
 		{"create", "/home/u/.cargo/config.toml", "", false},
 		{"create", "/w/.package-cache", "", false},
+		{"use of IPv6", "", "", true},
+		{"use of the network", "", "", false},
+		{"read", "/etc", "", true},
+		{"read", "/etc", "sensitive", false},
+		{"write", "/etc", "", false},
+		{"read", "/etc/pip.conf", "", false},
 	} {
 		if got := main.Spare(audit.Denial{Access: c.access, Target: c.target, Class: c.class}); got != c.want {
 			t.Errorf("%s %s %q: %v", c.access, c.target, c.class, got)

@@ -32,3 +32,27 @@ func TestLeaveOut(t *testing.T) {
 		t.Errorf("run without a flag has %d", n)
 	}
 }
+
+// Words that begin with a subcommand's name get that one as it is among all, and
+// any others get all.
+func TestSubcommands(t *testing.T) {
+	all := newApp(nil, false).Commands
+	for _, cmd := range all {
+		for _, words := range [][]string{{cmd.Name}, {cmd.Name, "--other", "x"}} {
+			some := newApp(nil, false, words...).Commands
+			switch {
+			case cmd.Name == "completion":
+				if len(some) != len(all) {
+					t.Errorf("%q: %d subcommands of %d", words, len(some), len(all))
+				}
+			case len(some) != 1 || some[0].Name != cmd.Name || some[0].UsageText != cmd.UsageText || len(some[0].Flags) != len(cmd.Flags):
+				t.Errorf("%q: %d subcommands, the first %s", words, len(some), some[0].Name)
+			}
+		}
+	}
+	for _, words := range [][]string{nil, {"nothing"}, {"run", "--help"}, {"-h"}} {
+		if n := len(newApp(nil, false, words...).Commands); n != len(all) {
+			t.Errorf("%q: %d subcommands of %d", words, n, len(all))
+		}
+	}
+}

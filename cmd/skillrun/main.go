@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -41,10 +42,10 @@ func realMain(args []string) int {
 	if len(before) > 0 && before[0] == "help" && !dashes {
 		before = append(before[1:], "--help")
 	}
-	app := newApp(command, dashes)
 	if dashes && len(before) == 0 || len(before) > 0 && strings.HasPrefix(before[0], "-") && !isHelp(before[0]) {
 		before = slices.Insert(before, 0, "run")
 	}
+	app := newApp(command, dashes, before...)
 	err := misused(app.Commands, before)
 	if err != nil {
 		err = usage(err)
@@ -165,8 +166,8 @@ type invocation struct {
 	dashes  bool
 }
 
-func newApp(command []string, dashes bool) *cli.App {
-	in := &invocation{command, dashes}
+// newApp describes the command line, or as much of it as words are about.
+func newApp(command []string, dashes bool, words ...string) *cli.App {
 	onUsage := func(_ *cli.Context, err error, _ bool) error { return usage(err) }
 	app := &cli.App{
 		Name:                      "skillrun",
@@ -186,16 +187,45 @@ func newApp(command []string, dashes bool) *cli.App {
 			}
 			return usage(errors.New("nothing to run"))
 		},
-		Commands: []*cli.Command{
-			runCommand(in), explainCommand(in), profileCommand(in), doctorCommand(), auditCommand(), versionCommand(), completionCommand(),
-			lintCommand(), schemaCommand(), skillsCommand(), grantsCommand(), decideCommand(),
-			hookCommand(), installHookCommand(), uninstallHookCommand(), execCommand(in), shellCommand(in),
-		},
+		// Nothing shows it, and the library would ask the file system for it.
+		Compiled: time.Unix(0, 0),
+		Commands: subcommands(&invocation{command, dashes}, words),
 	}
 	for _, c := range app.Commands {
 		finish(c, app.Name, onUsage)
 	}
 	return app
+}
+
+// subcommands gives all of them, in the order in which help lists them, or only
+// the one that words begin with: nobody waits for the flags of the others.
+func subcommands(in *invocation, words []string) (all []*cli.Command) {
+	of := func(f func(*invocation) *cli.Command) func() *cli.Command {
+		return func() *cli.Command { return f(in) }
+	}
+	table := []struct {
+		name    string
+		command func() *cli.Command
+	}{
+		{"run", of(runCommand)}, {"explain", of(explainCommand)}, {"profile", of(profileCommand)}, {"doctor", doctorCommand},
+		{"audit", auditCommand}, {"version", versionCommand}, {"completion", completionCommand}, {"lint", lintCommand},
+		{"schema", schemaCommand}, {"skills", skillsCommand}, {"grants", grantsCommand}, {"decide", decideCommand},
+		{"hook", hookCommand}, {"install-hook", installHookCommand}, {"uninstall-hook", uninstallHookCommand},
+		{"exec", of(execCommand)}, {"shell", of(shellCommand)},
+	}
+	// Completion is about all, and so is help.
+	if len(words) > 0 && words[0] != "completion" && !slices.ContainsFunc(words, isHelp) {
+		for i := range table {
+			if table[i].name == words[0] {
+				table = table[i : i+1]
+				break
+			}
+		}
+	}
+	for _, c := range table {
+		all = append(all, c.command())
+	}
+	return all
 }
 
 // wordless is for a subcommand that takes flags and nothing else: a word is a

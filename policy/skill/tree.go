@@ -206,6 +206,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, bare(err))
 	}
+	slices.Sort(names) // which leaves next to nothing to do where all are sorted, in larger pieces
 	for _, name := range names {
 		if len(*w) == MaxEntries {
 			return fmt.Errorf("more than %d files", MaxEntries)
@@ -224,6 +225,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 			n.kind = Link
 		case unix.S_IFDIR:
 			n.kind = Dir
+			*w = append(*w, n) // before what is in it, as they are sorted
 			sub, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 			if err != nil {
 				return fmt.Errorf("%q: %w", n.path, err)
@@ -231,6 +233,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 			if err := w.add(sub, n.path+"/", depth+1); err != nil {
 				return err
 			}
+			continue
 		default:
 			return fmt.Errorf("%q: is a device, fifo or socket", n.path)
 		}
@@ -257,8 +260,8 @@ func (w nodes) key() (sum [32]byte) {
 	for i := range w {
 		n := &w[i]
 		b = binary.BigEndian.AppendUint64(b[:0], uint64(len(n.path)))
-		b = append(b, n.path...)
-		h.Write(n.Append(b))
+		b = n.Append(append(b, n.path...))
+		h.Write(b)
 	}
 	h.Sum(sum[:0])
 	return sum

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"hash/crc32"
 	"io/fs"
 	"math"
 	"os"
@@ -44,7 +43,7 @@ type memo struct {
 // seen is one thing that was looked up in the machine's file system, with the
 // answer.
 type seen struct {
-	Name   string // without the leading slash
+	Name   string // the whole path, as the kernel is asked for it
 	How    how
 	There  outcome
 	Mode   uint32
@@ -179,8 +178,8 @@ func recallMemo(state string, key [sha256.Size]byte) *memo {
 	if n, err := unix.Pread(fd, data, 0); err != nil || n != len(data) {
 		return nil
 	}
-	body := len(data) - crc32.Size
-	if body < 0 || checksum(data[:body]) != [crc32.Size]byte(data[body:]) {
+	body := len(data) - sumSize
+	if body < 0 || checksum(data[:body]) != [sumSize]byte(data[body:]) {
 		return nil
 	}
 	looks := newUnpacker(data[:body])
@@ -272,10 +271,21 @@ func (m *memo) pack(list []seen) []byte {
 	return b
 }
 
+const sumSize = 8
+
 // checksum tells a file that a crash cut short. It is no defence: whoever can
-// write the state directory can write approvals.
-func checksum(b []byte) (sum [crc32.Size]byte) {
-	binary.LittleEndian.PutUint32(sum[:], crc32.ChecksumIEEE(b))
+// write the state directory can write approvals. It is FNV-1a over words in the
+// place of bytes: a CRC has tables, which each launch would make first.
+func checksum(b []byte) (sum [sumSize]byte) {
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
+	for ; len(b) >= 8; b = b[8:] {
+		h = (h ^ binary.LittleEndian.Uint64(b)) * prime
+	}
+	for _, c := range b {
+		h = (h ^ uint64(c)) * prime
+	}
+	binary.LittleEndian.PutUint64(sum[:], h)
 	return sum
 }
 
@@ -337,6 +347,9 @@ func (s *snapshot) seen(at time.Time) []seen {
 		}
 		list = append(list, o)
 	}
+	for i := range list {
+		list[i].Name = "/" + list[i].Name
+	}
 	slices.SortFunc(list, func(a, b seen) int {
 		if a.Name != b.Name {
 			return bytes.Compare([]byte(a.Name), []byte(b.Name))
@@ -386,7 +399,6 @@ func digestOf(entries []fs.DirEntry) string {
 
 // holds looks once more and says whether the answer is the same.
 func (s *seen) holds() bool {
-	name := "/" + s.Name
 	var st unix.Stat_t
 	switch s.How {
 	case byLstat, byStat:
@@ -394,21 +406,21 @@ func (s *seen) holds() bool {
 		if s.How == byLstat {
 			flags = unix.AT_SYMLINK_NOFOLLOW
 		}
-		err := unix.Fstatat(unix.AT_FDCWD, name, &st, flags)
+		err := unix.Fstatat(unix.AT_FDCWD, s.Name, &st, flags)
 		return outcomeOf(err) == s.There && (err != nil || uint32(fileMode(st.Mode)) == s.Mode) &&
 			(err != nil || s.How == byStat || st.Uid == s.Owner) &&
-			(s.Names == 0 || uint64(st.Nlink) == s.Names) && (s.Names < 2 || identify(name) == s.ID)
+			(s.Names == 0 || uint64(st.Nlink) == s.Names) && (s.Names < 2 || identify(s.Name) == s.ID)
 	case byReadLink:
-		target, err := os.Readlink(name)
+		target, err := os.Readlink(s.Name)
 		return err == nil && target == s.Target
 	case byReadDir:
-		if s.Settled && identify(name) == s.ID {
+		if s.Settled && identify(s.Name) == s.ID {
 			return true
 		}
-		entries, err := os.ReadDir(name)
+		entries, err := os.ReadDir(s.Name)
 		return (err != nil) == (s.There == failed) && (err != nil || digestOf(entries) == s.Target)
 	default: // byOpen
-		return identify(name) == s.ID
+		return identify(s.Name) == s.ID
 	}
 }
 

@@ -280,7 +280,7 @@ func TestMemoOtherNames(t *testing.T) {
 
 // What is packed comes back, and no file makes the reader do worse than fail.
 func TestPack(t *testing.T) {
-	for _, want := range main.Packables() {
+	for _, want := range append(main.Packables(), main.Filled()) {
 		got, err := main.Unpack(main.Pack(want))
 		if err != nil {
 			t.Fatal(err)

@@ -354,11 +354,12 @@ func (j *job) inputs() policy.Inputs {
 
 // thisHost describes this machine to the pure packages.
 func thisHost() *profiles.Host {
+	environ := os.Environ()
 	h := &profiles.Host{
 		OS: runtime.GOOS, UID: os.Geteuid(), CaseSensitive: runtime.GOOS != "darwin",
-		Env: map[string]string{}, FS: newSnapshot(), Home: os.Getenv("HOME"),
+		Env: make(map[string]string, len(environ)), FS: newSnapshot(), Home: os.Getenv("HOME"),
 	}
-	for _, kv := range os.Environ() {
+	for _, kv := range environ {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
 			h.Env[name] = value
 		}
@@ -410,7 +411,8 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	if resolved == "/" {
 		return "", withHint{errors.New("the root directory cannot be the workspace: a run may write there"), help}
 	}
-	for _, home := range [...]string{h.Account, h.Home} { // a project can set HOME
+	homes := []string{h.Account, h.Home} // a project can set HOME
+	for _, home := range slices.Compact(homes) {
 		if home == "" {
 			continue
 		}

@@ -17,9 +17,6 @@ import (
 // them, no interfaces but nil, fields of a struct in order, unexported ones too. A regular expression
 // counts for nothing: its source text stands beside it wherever one is kept.
 func pack(b []byte, v reflect.Value) []byte {
-	if v.Type() == regularExpression {
-		return b
-	}
 	switch v.Kind() {
 	case reflect.Bool:
 		if v.Bool() {
@@ -50,6 +47,9 @@ func pack(b []byte, v reflect.Value) []byte {
 		}
 		return b
 	case reflect.Pointer, reflect.Interface:
+		if v.Type() == regularExpression {
+			return b
+		}
 		if v.IsNil() {
 			return append(b, 0)
 		}

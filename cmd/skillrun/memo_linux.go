@@ -313,6 +313,9 @@ func (s *snapshot) seen(at time.Time) []seen {
 	settled := settling{at, map[uint64]bool{}}
 	for name, f := range s.files {
 		o := f.seen(name, byLstat)
+		if parent, base := splitName(name); o.There == absent && s.dirs[parent].lacks(base) {
+			continue // as the listing tells, which is looked at again
+		}
 		if st := statOf(f.info); st != nil {
 			o.Owner = st.Uid
 			if st.Mode&unix.S_IFMT == unix.S_IFREG {

@@ -64,13 +64,9 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 	if f, ok := s.files[name]; ok {
 		return f.info, f.err
 	}
-	parent, base := ".", name
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		parent, base = name[:i], name[i+1:]
-	}
+	parent, base := splitName(name)
 	d := s.dir(parent)
-	// The root is in no listing.
-	if d.names != nil && name != "." && !d.names[base] {
+	if d.lacks(base) {
 		return nil, fs.ErrNotExist
 	}
 	var f found
@@ -83,6 +79,19 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 	}
 	s.files[name] = f
 	return f.info, f.err
+}
+
+func splitName(name string) (parent, base string) {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		return name[:i], name[i+1:]
+	}
+	return ".", name
+}
+
+// lacks says whether the directory is known not to hold a name. The root's own is
+// in no listing.
+func (d *listing) lacks(base string) bool {
+	return d.names != nil && base != "." && !d.names[base]
 }
 
 func (s *snapshot) list(name string, d *listing) {

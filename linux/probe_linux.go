@@ -24,7 +24,9 @@ func Probe() Features {
 	}
 	f.Seccomp = actionAvailable(unix.SECCOMP_RET_KILL_PROCESS)
 	f.Notify = f.Seccomp && actionAvailable(unix.SECCOMP_RET_USER_NOTIF)
+	filtered := false
 	if mode, _ := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); mode != 0 && f.Notify {
+		filtered = true
 		// Somebody's filter is already here. There is one listener to a chain.
 		f.Outer = askOuter()
 		f.Notify = f.Outer == 0 && tryListener()
@@ -36,7 +38,7 @@ func Probe() Features {
 	}
 	f.Children = unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 	f.Capabilities = capabilities()
-	f.Namespaces = f.Outer == 0 && unix.Access("/proc/self/ns/user", unix.F_OK) == nil
+	f.Namespaces = f.Outer == 0 && unix.Access("/proc/self/ns/user", unix.F_OK) == nil && !(filtered && refusesNamespaces())
 	f.NetNamespace = f.Namespaces
 	return f
 }
@@ -45,7 +47,7 @@ func Probe() Features {
 // doctor and "profile" print, and costs some milliseconds.
 func ProbeDeep() Features {
 	f := Probe()
-	f.Namespaces = tryNamespaces(AllNamespaces) == nil
+	f.Namespaces = TryNamespaces() == nil
 	f.NetNamespace = f.Namespaces && tryNamespaces(AllNamespaces|NSNet) == nil
 	if f.Notify {
 		f.Notify = tryListener()
@@ -58,6 +60,18 @@ func ProbeDeep() Features {
 	}
 	return f
 }
+
+// refusesNamespaces says whether the filter around this process refuses the call
+// that makes them, whatever its arguments, as those of containers do: to the kernel
+// what is no flag of it is EINVAL, and nothing comes of it.
+func refusesNamespaces() bool {
+	const none = 1
+	return unix.Unshare(unix.CLONE_NEWUSER|none) != unix.EINVAL
+}
+
+// TryNamespaces makes the namespaces of a run, with mounts in them, in a process of
+// its own, and gives what keeps it from that.
+func TryNamespaces() error { return tryNamespaces(AllNamespaces) }
 
 func actionAvailable(action uint32) bool {
 	const getActionAvail = 2

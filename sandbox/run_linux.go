@@ -27,6 +27,14 @@ func Run(spec *Spec) (Result, error) {
 	if spec.Namespaces == Off || spec.Namespaces == Auto && spec.Profile.Process.Query {
 		features.Namespaces = false // in its own a run sees no process but its own
 	}
+	if without := features; features.Namespaces && spec.Namespaces == Auto && spec.Compiled != nil {
+		// An earlier run found that they cannot be made: to try that alone takes less
+		// than to compile for them in vain.
+		without.Namespaces = false
+		if spec.Compiled.Features == without && linux.TryNamespaces() != nil {
+			features = without
+		}
+	}
 	if spec.Namespaces == On && !features.Namespaces {
 		return Result{}, errors.New("no namespaces can be made here, and they were asked for")
 	}

@@ -229,6 +229,35 @@ func TestMissingPlaces(t *testing.T) {
 	})
 }
 
+// Where /proc is covered in part, as in containers without root, no other can be
+// mounted: runs go on without namespaces, and a later one that can have them does.
+func TestNamespacesFail(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	if exec.Command("unshare", "-Urm", "true").Run() != nil {
+		sandboxtest.Skip(t, sandboxtest.Namespaces, "no mounts of our own here")
+	}
+	dir, env := home(t)
+	holds := func(mounts string) (by string) {
+		cmd := exec.Command("unshare", "-Urm", "sh", "-ec", mounts+"\nexec \"$@\"", "sh", program(t), "--receipt", "--", "/bin/echo", "ran")
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		_, by, _ = strings.Cut(string(out), "proc.survive")
+		by, _, _ = strings.Cut(by, "\n")
+		if err != nil || !strings.Contains(string(out), "ran\n") || by == "" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return by
+	}
+	for i, c := range []struct{ mounts, by string }{
+		{"mount -t tmpfs tmpfs /proc/fs", "guardian"}, {"mount -t tmpfs tmpfs /proc/fs", "guardian"},
+		{":", "pid namespace"}, {"mount -t tmpfs tmpfs /proc/fs", "guardian"},
+	} {
+		if by := holds(c.mounts); !strings.HasSuffix(by, c.by) {
+			t.Errorf("run %d, %s: held by %s, want %s", i, c.mounts, by, c.by)
+		}
+	}
+}
+
 // What the supervisor keeps of a run does not use up a small table of
 // descriptors: the run's own work goes on.
 func TestFewDescriptors(t *testing.T) {

@@ -30,7 +30,7 @@ func BenchmarkLaunch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := set.Profile(h, policy.Inputs{Workspace: workspace, Cwd: workspace, Command: []string{"sh", "-c", "true"}, Now: noon}); err != nil {
+		if _, err := set.Profile(h, policy.Inputs{Workspace: workspace, Cwd: workspace, Program: "sh", Now: noon}); err != nil {
 			b.Fatal(err)
 		}
 	}

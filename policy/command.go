@@ -32,28 +32,35 @@ func interpreter(name string) bool {
 // environment that it belongs to. What cannot be found is the launcher's to
 // report.
 func (l *lowering) command(p *profiles.Profile) {
-	if len(l.in.Command) == 0 {
+	if l.in.Program == "" {
 		return
 	}
-	program, err := l.find(l.in.Command[0])
+	program, err := l.find(l.in.Program)
 	if err != nil {
 		return
 	}
 	l.program(p, program, 0)
-	word := scriptOf(l.in.Command)
-	if word == "" {
+	if l.in.Script == "" {
 		return
 	}
-	if script, err := l.host.Resolve(absolute(l.in.Cwd, word)); err == nil {
+	if script, err := l.host.Resolve(absolute(l.in.Cwd, l.in.Script)); err == nil {
 		if info, err := fs.Stat(l.host.FS, fsName(script)); err == nil && info.Mode().IsRegular() {
 			p.Paths = append(p.Paths, profiles.PathRule{Path: script, Access: profiles.Read, Origin: typed("script of the command")})
 		}
 	}
 }
 
-// scriptOf gives the word of a command that names the script of its
-// interpreter, "" if none does. Of options only those of the POSIX shells are
-// known, where CI systems put them before the script.
+// Words gives the words of a command that decide what it needs to start: its
+// program, and what is after an interpreter's options, its script; "" if there is
+// none. Nothing else of a command has a say in a Profile. Of options only those of
+// the POSIX shells are known, where CI systems put them before the script.
+func Words(command []string) (program, script string) {
+	if len(command) == 0 {
+		return "", ""
+	}
+	return command[0], scriptOf(command)
+}
+
 func scriptOf(command []string) string {
 	if !interpreter(command[0]) {
 		return ""

@@ -39,7 +39,9 @@ func machine() *profiles.Host {
 }
 
 func inputs(command ...string) policy.Inputs {
-	return policy.Inputs{Workspace: "/w", Skill: "/skills/pdf", Cwd: "/w", Command: command, Now: noon}
+	in := policy.Inputs{Workspace: "/w", Skill: "/skills/pdf", Cwd: "/w", Now: noon}
+	in.Program, in.Script = policy.Words(command)
+	return in
 }
 
 func parse(t testing.TB, file, text string) *policy.Document {

@@ -13,12 +13,12 @@ import (
 type Inputs struct {
 	// Workspace and Skill are directories, "" if there is none.
 	Workspace, Skill string
-	// Cwd is where Command is started; relative words of Command are
-	// relative to it.
+	// Cwd is where the command is started; relative words are relative to it.
 	Cwd string
-	// Command is what the user typed. It may always start: its program, its
-	// interpreter and its script are granted.
-	Command []string
+	// Program and Script are the words of the command that name them, "" for
+	// none; see [Words]. What the user typed may always start: they are granted,
+	// and their interpreters.
+	Program, Script string
 	// Now decides about expiry and time windows.
 	Now time.Time
 	// Mounts are directories that the user gives a role.

@@ -345,7 +345,8 @@ func (j *job) profile() (*profiles.Profile, error) {
 }
 
 func (j *job) inputs() policy.Inputs {
-	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Command: j.argv, Now: time.Now(), Mounts: j.mounts, Settings: j.decisive}
+	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Now: time.Now(), Mounts: j.mounts, Settings: j.decisive}
+	in.Program, in.Script = policy.Words(j.argv)
 	if j.skill != nil {
 		in.Skill = j.skill.Dir
 	}

@@ -19,7 +19,7 @@ func (w *world) confined(s *session.Session, v session.Verdict) *profiles.Profil
 		w.t.Fatalf("%v (%s): %v", v.Effect, v.Reason, err)
 	}
 	h := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{"PATH": os.Getenv("PATH")}, FS: os.DirFS("/")}
-	p, err := run.Set.Profile(h, policy.Inputs{Workspace: run.Workspace, Skill: run.Skill, Cwd: run.Workspace, Command: []string{"sh", "-c", "true"}, Now: w.at})
+	p, err := run.Set.Profile(h, policy.Inputs{Workspace: run.Workspace, Skill: run.Skill, Cwd: run.Workspace, Program: "sh", Now: w.at})
 	if err != nil {
 		w.t.Fatal(err)
 	}

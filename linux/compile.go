@@ -230,7 +230,7 @@ func (c *compiler) findPoints() {
 		for i := range denials {
 			a |= denials[i].Access
 		}
-		c.walk(root, profiles.NewSieve(denials), a)
+		c.walk(root, &profiles.Sift{Denials: denials}, a)
 	}
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
@@ -239,10 +239,22 @@ func (c *compiler) findPoints() {
 // (PATH_MAX, NAME_MAX). Deeper ones can be made and entered, step by step.
 const longest = 4096 - 1 - 256
 
+// A SiftFS lists of a directory what a Sift leaves of it, so that it can tell later
+// whether that is still the same, whatever else has come or gone.
+type SiftFS interface {
+	ReadSifted(name string, s *profiles.Sift) ([]fs.DirEntry, error)
+}
+
 // walk finds the names below root that a pattern covers; all are the accesses
-// that some pattern denies.
-func (c *compiler) walk(root string, denials *profiles.Sieve, all profiles.Access) {
-	entries, err := fs.ReadDir(c.facts.FS, fsName(root))
+// that some pattern denies. Only what a Sift passes may have an effect here.
+func (c *compiler) walk(root string, denials *profiles.Sift, all profiles.Access) {
+	var entries []fs.DirEntry
+	var err error
+	if sifts, ok := c.facts.FS.(SiftFS); ok {
+		entries, err = sifts.ReadSifted(fsName(root), denials)
+	} else {
+		entries, err = fs.ReadDir(c.facts.FS, fsName(root))
+	}
 	if len(root) > longest {
 		err = syscall.ENAMETOOLONG
 	}
@@ -256,16 +268,15 @@ func (c *compiler) walk(root string, denials *profiles.Sieve, all profiles.Acces
 		return
 	}
 	for _, e := range entries {
-		p := path.Join(root, e.Name())
+		p := profiles.Below(root, e.Name())
+		covering := denials.Covering(p)
 		var a profiles.Access
-		for _, d := range denials.Touching(p) {
-			if d.Covers(p) {
-				a |= d.Access
-			}
+		for _, d := range covering {
+			a |= d.Access
 		}
 		if a != 0 {
 			if info, ok := c.lstat(p); ok {
-				c.noteLinks(p, info, denials.Touching(p)...)
+				c.noteLinks(p, info, covering...)
 			}
 			c.points = append(c.points, point{p, a})
 		}

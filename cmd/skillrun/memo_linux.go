@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -38,6 +41,7 @@ type memo struct {
 	Sum      [sha256.Size]byte // of the profile
 	Profile  profiles.Profile
 	Compiled sandbox.Compiled
+	Sifts    [][]profiles.Denial // of what was sifted
 }
 
 // seen is one thing that was looked up in the machine's file system, with the
@@ -47,7 +51,7 @@ type seen struct {
 	How    how
 	There  outcome
 	Mode   uint32
-	Target string // of a link, or the digest of a listing
+	Target string // of a link; the digest of a listing; names, with a zero after each
 	ID     identity
 	// Names is how many names a regular file had that was looked at itself: what
 	// is denied by name is denied by its other names too. With more than one, ID
@@ -70,6 +74,8 @@ const (
 	byReadLink
 	byReadDir
 	byOpen
+	byLacking // of a directory: it has none of the names
+	bySifted  // what one of the memo's sifts, number Mode, leaves of its listing
 )
 
 type outcome uint8
@@ -98,6 +104,10 @@ func (s settling) has(name string, id identity) bool {
 	}
 	return ordinary && s.at.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
 }
+
+// maxSifted is how many directories may have changed of which only what is sifted
+// must be the same. Beyond that all is looked at, and kept, anew.
+const maxSifted = 64
 
 // maxMemos is how many memos are kept.
 const maxMemos = 64
@@ -153,6 +163,9 @@ func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox
 	}
 	return m, func(c *sandbox.Compiled) {
 		m.Compiled = *c
+		for _, sift := range files.sifts {
+			m.Sifts = append(m.Sifts, sift.Denials)
+		}
 		if err := m.remember(state, files.seen(at)); err != nil && j.verbose {
 			say("the plan is not kept for another time: %s", quote(err.Error()))
 		}
@@ -185,33 +198,72 @@ func recallMemo(state string, key [sha256.Size]byte) *memo {
 	looks := newUnpacker(data[:body])
 	rest := unpacker{data: looks.string()}
 	// One processor looks while the other unpacks, and both look then.
-	same, next := make(chan bool, 1), new(atomic.Int64)
-	go func() { same <- holds(*looks, next) }()
+	same, l := make(chan bool, 1), new(looking)
+	go func() { same <- l.holds(*looks) }()
 	m := new(memo)
 	rest.value(reflect.ValueOf(m).Elem())
 	whole := rest.err == nil && rest.data == "" && m.Key == key
-	if !holds(*looks, next) || !<-same || !whole {
+	if !l.holds(*looks) || !<-same || !whole || !m.sifts(l.changed) {
 		return nil
 	}
 	return m
 }
 
-// holds looks at what was seen, of which another may do a part: next is the first
-// that nobody has begun with. It is false if anything is not as it was.
-func holds(u unpacker, next *atomic.Int64) bool {
+// looking is done by several at a time.
+type looking struct {
+	next    atomic.Int64 // the first that nobody has begun with
+	mu      sync.Mutex
+	changed []seen // directories of which it takes the memo to say whether they are the same
+}
+
+// holds looks at what was seen, of which another may do a part. It is false if
+// anything is not as it was.
+func (l *looking) holds(u unpacker) bool {
 	var s seen
 	for i := int64(0); u.data != ""; i++ {
 		u.seen(&s)
 		if u.err != nil {
 			return false
 		}
-		if next.CompareAndSwap(i, i+1) && !s.holds() {
-			next.Store(math.MaxInt64)
+		if !l.next.CompareAndSwap(i, i+1) {
+			continue
+		}
+		if s.How == bySifted && !s.unchanged() {
+			l.mu.Lock()
+			l.changed = append(l.changed, s)
+			l.mu.Unlock()
+		} else if s.How != bySifted && !s.holds() {
+			l.next.Store(math.MaxInt64)
 			return false
 		}
 	}
 	return u.err == nil
 }
+
+// sifts says whether of directories that have changed the sifts leave what they
+// left before.
+func (m *memo) sifts(changed []seen) bool {
+	if len(changed) > maxSifted {
+		return false
+	}
+	by := make([]profiles.Sift, len(m.Sifts))
+	for i := range changed {
+		s := &changed[i]
+		if int(s.Mode) >= len(by) {
+			return false
+		}
+		sift := &by[s.Mode]
+		sift.Denials = m.Sifts[s.Mode]
+		entries, err := os.ReadDir(s.Name)
+		if (err != nil) != (s.There == failed) || err == nil && digestOf(sift.Sifted(path.Clean(s.Name), entries)) != s.Target {
+			return false
+		}
+	}
+	return true
+}
+
+// unchanged says of a directory that nothing in it has come or gone.
+func (s *seen) unchanged() bool { return s.Settled && identify(s.Name) == s.ID }
 
 // seen reads what pack wrote of one, in a tenth of the time that value takes: there
 // are hundreds, and a launch waits.
@@ -314,7 +366,8 @@ func (s *snapshot) seen(at time.Time) []seen {
 	for name, f := range s.files {
 		o := f.seen(name, byLstat)
 		if parent, base := splitName(name); o.There == absent && s.dirs[parent].lacks(base) {
-			continue // as the listing tells, which is looked at again
+			s.dirs[parent].lacking = append(s.dirs[parent].lacking, base)
+			continue
 		}
 		if st := statOf(f.info); st != nil {
 			o.Owner = st.Uid
@@ -335,6 +388,11 @@ func (s *snapshot) seen(at time.Time) []seen {
 		list = append(list, seen{Name: name, How: byReadLink, Target: target})
 	}
 	for name, d := range s.dirs {
+		if len(d.lacking) > 0 {
+			slices.Sort(d.lacking)
+			names := strings.Join(slices.Compact(d.lacking), "\x00")
+			list = append(list, seen{Name: name, How: byLacking, ID: d.namesID, Settled: settled.has(name, d.namesID), Target: names})
+		}
 		if d.read {
 			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: settled.has(name, d.id), There: failed}
 			if d.err == nil {
@@ -342,6 +400,13 @@ func (s *snapshot) seen(at time.Time) []seen {
 			}
 			list = append(list, o)
 		}
+	}
+	for of, l := range s.sifted {
+		o := seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.has(of.name, l.id), There: failed}
+		if l.err == nil {
+			o.There, o.Target = present, digestOf(l.entries)
+		}
+		list = append(list, o)
 	}
 	for name := range s.opened {
 		o := seen{Name: name, How: byOpen, There: failed, ID: identify("/" + name)}
@@ -416,8 +481,18 @@ func (s *seen) holds() bool {
 	case byReadLink:
 		target, err := os.Readlink(s.Name)
 		return err == nil && target == s.Target
+	case byLacking:
+		if s.unchanged() {
+			return true
+		}
+		for base := range strings.SplitSeq(s.Target, "\x00") {
+			if err := unix.Fstatat(unix.AT_FDCWD, profiles.Below(s.Name, base), &st, unix.AT_SYMLINK_NOFOLLOW); outcomeOf(err) != absent {
+				return false
+			}
+		}
+		return true
 	case byReadDir:
-		if s.Settled && identify(s.Name) == s.ID {
+		if s.unchanged() {
 			return true
 		}
 		entries, err := os.ReadDir(s.Name)

@@ -130,12 +130,25 @@ func TestMemoChanges(t *testing.T) {
 			"cat data .env 2>/dev/null", "data\n", "data\n",
 		},
 		{
-			"file becomes link", func(l *launches) { l.write("home/target", "kept\n"); l.write("w/x", "x\n") },
+			"secret becomes link", func(l *launches) { l.write("home/target", "kept\n"); l.write("w/.env", "x\n") },
 			func(l *launches) {
-				os.Remove(filepath.Join(l.dir, "x"))
-				os.Symlink("../home/target", filepath.Join(l.dir, "x"))
+				os.Remove(filepath.Join(l.dir, ".env"))
+				os.Symlink("../home/target", filepath.Join(l.dir, ".env"))
 			},
-			"cat x 2>/dev/null", "x\n", "",
+			"cat .env 2>/dev/null", "", "",
+		},
+		{
+			"directory with a secret", func(l *launches) {},
+			func(l *launches) {
+				os.Mkdir(filepath.Join(l.dir, "new"), 0o755)
+				l.write("w/new/.env", "secret\n")
+			},
+			"cat new/.env 2>/dev/null", "", "",
+		},
+		{
+			"what is looked for", func(l *launches) {},
+			func(l *launches) { os.Symlink("elsewhere", filepath.Join(l.dir, ".git")) },
+			"echo x", "x\n", "x\n",
 		},
 		{
 			"variable", func(l *launches) { l.env = append(l.env, "LANG=C") },
@@ -220,6 +233,43 @@ func TestMemoChanges(t *testing.T) {
 				t.Error("the old plan was used")
 			}
 		})
+	}
+}
+
+// Of most names nothing follows: they come and go, and the plan is the same, until
+// one comes that counts.
+func TestMemoSifts(t *testing.T) {
+	l := newLaunches(t, "--grant", "filesystem.write:.")
+	deep := filepath.Join(l.dir, "a/b")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l.write("w/a/b/x", "x\n")
+	l.sh("true")
+	l.sh("true")
+	kept := l.memos()
+	if strings.Count(kept, "\n") != 1 {
+		t.Fatalf("kept: %q", kept)
+	}
+	for _, change := range []string{"echo 1 > a/b/y", "echo 2 > z", "rm a/b/x", "ln -s ../z a/b/x", "mv z a/z; ln a/z a/b/w"} {
+		cmd := exec.Command("sh", "-ec", change)
+		cmd.Dir = l.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if out, _ := l.sh("cat a/b/y"); out != "1\n" {
+			t.Errorf("after %q: %q", change, out)
+		}
+		if again := l.memos(); again != kept {
+			t.Errorf("after %q all was worked out again", change)
+		}
+	}
+	l.write("w/a/b/.env", "secret\n")
+	if out, _ := l.sh("cat a/b/y a/b/.env 2>/dev/null"); out != "1\n" {
+		t.Errorf("a secret that came: %q", out)
+	}
+	if again := l.memos(); again == kept {
+		t.Error("the old plan was used for it")
 	}
 }
 

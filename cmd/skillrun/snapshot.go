@@ -5,8 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
+
+	"skillrun/profiles"
 )
 
 // A snapshot is the machine's file system as one launch sees it: every file is
@@ -17,8 +20,10 @@ import (
 //
 // It is an fs.ReadLinkFS rooted at "/", and not for concurrent use.
 type snapshot struct {
-	files map[string]found
-	dirs  map[string]*listing
+	files  map[string]found
+	dirs   map[string]*listing
+	sifted map[siftedBy]*sifted
+	sifts  []*profiles.Sift
 	// What is not kept is only noted, for the memo.
 	targets map[string]found  // by Stat of a link
 	links   map[string]string // by ReadLink
@@ -33,10 +38,25 @@ type found struct {
 // listing is what is known of one directory.
 type listing struct {
 	misses  int
-	names   map[string]bool // all there are; nil if not known
+	names   map[string]bool // all there were at some time; nil if not known
+	namesID identity        // before that
+	lacking []string        // names that were asked for and are not among them
 	entries []fs.DirEntry
 	err     error
-	read    bool
+	read    bool     // by ReadDir
+	id      identity // before it was
+}
+
+// siftedBy is a directory, and one of the snapshot's sifts.
+type siftedBy struct {
+	name string
+	sift int
+}
+
+// sifted is what a Sift left of a directory.
+type sifted struct {
+	entries []fs.DirEntry
+	err     error
 	id      identity // before it was read
 }
 
@@ -45,7 +65,7 @@ const listAfter = 3
 
 func newSnapshot() *snapshot {
 	return &snapshot{
-		files: map[string]found{}, dirs: map[string]*listing{},
+		files: map[string]found{}, dirs: map[string]*listing{}, sifted: map[siftedBy]*sifted{},
 		targets: map[string]found{}, links: map[string]string{}, opened: map[string]bool{},
 	}
 }
@@ -67,6 +87,7 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 	parent, base := splitName(name)
 	d := s.dir(parent)
 	if d.lacks(base) {
+		d.lacking = append(d.lacking, base)
 		return nil, fs.ErrNotExist
 	}
 	var f found
@@ -98,11 +119,12 @@ func (s *snapshot) list(name string, d *listing) {
 	if !listsAll("/" + name) {
 		return
 	}
-	entries, err := s.ReadDir(name)
+	id := identify("/" + name)
+	entries, err := os.ReadDir("/" + name)
 	if err != nil {
 		return
 	}
-	d.names = make(map[string]bool, len(entries))
+	d.namesID, d.names = id, make(map[string]bool, len(entries))
 	for _, e := range entries {
 		d.names[e.Name()] = true
 	}
@@ -117,6 +139,24 @@ func (s *snapshot) ReadDir(name string) ([]fs.DirEntry, error) {
 		d.read = true
 	}
 	return d.entries, d.err
+}
+
+// ReadSifted implements linux.SiftFS.
+func (s *snapshot) ReadSifted(name string, by *profiles.Sift) ([]fs.DirEntry, error) {
+	i := slices.Index(s.sifts, by)
+	if i < 0 {
+		i, s.sifts = len(s.sifts), append(s.sifts, by)
+	}
+	l := s.sifted[siftedBy{name, i}]
+	if l == nil {
+		dir := path.Join("/", name)
+		l = &sifted{id: identify(dir)}
+		var entries []fs.DirEntry
+		entries, l.err = os.ReadDir(dir)
+		l.entries = by.Sifted(dir, entries)
+		s.sifted[siftedBy{name, i}] = l
+	}
+	return l.entries, l.err
 }
 
 // Stat implements fs.StatFS.

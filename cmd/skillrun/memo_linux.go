@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -51,7 +50,7 @@ type seen struct {
 	How    how
 	There  outcome
 	Mode   uint32
-	Target string // of a link; the digest of a listing; names, with a zero after each
+	Target string // of a link; the digest of a listing; what is left of one; names, zeros between them
 	ID     identity
 	// Names is how many names a regular file had that was looked at itself: what
 	// is denied by name is denied by its other names too. With more than one, ID
@@ -105,10 +104,6 @@ func (s settling) has(name string, id identity) bool {
 	return ordinary && s.at.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
 }
 
-// maxSifted is how many directories may have changed of which only what is sifted
-// must be the same. Beyond that all is looked at, and kept, anew.
-const maxSifted = 64
-
 // maxMemos is how many memos are kept.
 const maxMemos = 64
 
@@ -142,13 +137,17 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode) (key [sha256.Size]byt
 
 // plan gives the profile of a run, with its digest and with what it was compiled
 // into if an earlier run found that out. In the other case keep has to be told
-// what this run found.
+// what this run found; keep is to be called at the end, if it is not nil, and
+// without anything where nothing was.
 func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox.Compiled), err error) {
 	in := j.inputs()
 	key, ok := j.memoKey(in, mode)
 	if ok {
-		if m := recallMemo(state, key); m != nil {
-			return m, nil, nil
+		if m, amend := recallMemo(state, key); m != nil {
+			if j.verbose {
+				say("an earlier run's plan holds")
+			}
+			return m, amend, nil
 		}
 	}
 	at := time.Now()
@@ -162,6 +161,9 @@ func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox
 		return m, nil, nil
 	}
 	return m, func(c *sandbox.Compiled) {
+		if c == nil {
+			return
+		}
 		m.Compiled = *c
 		for _, sift := range files.sifts {
 			m.Sifts = append(m.Sifts, sift.Denials)
@@ -176,37 +178,46 @@ func memoFile(state string, key [sha256.Size]byte) string {
 	return filepath.Join(state, "memo", hex.EncodeToString(key[:16]))
 }
 
-// recallMemo finds the memo with a key, if there is one and it still counts.
-func recallMemo(state string, key [sha256.Size]byte) *memo {
+// recallMemo finds the memo with a key, if there is one and it still counts. Where
+// it is to be told of what is new, amend does that.
+func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func(*sandbox.Compiled)) {
 	fd, err := unix.Open(memoFile(state, key), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || st.Mode != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid() || st.Size > 8<<20 {
-		return nil
+		return nil, nil
 	}
 	data := make([]byte, st.Size)
 	if n, err := unix.Pread(fd, data, 0); err != nil || n != len(data) {
-		return nil
+		return nil, nil
 	}
 	body := len(data) - sumSize
 	if body < 0 || checksum(data[:body]) != [sumSize]byte(data[body:]) {
-		return nil
+		return nil, nil
 	}
 	looks := newUnpacker(data[:body])
-	rest := unpacker{data: looks.string()}
+	text := looks.string()
+	rest := unpacker{data: text}
 	// One processor looks while the other unpacks, and both look then.
 	same, l := make(chan bool, 1), new(looking)
 	go func() { same <- l.holds(*looks) }()
-	m := new(memo)
+	m = new(memo)
 	rest.value(reflect.ValueOf(m).Elem())
 	whole := rest.err == nil && rest.data == "" && m.Key == key
-	if !l.holds(*looks) || !<-same || !whole || !m.sifts(l.changed) {
-		return nil
+	if !l.holds(*looks) || !<-same || !whole {
+		return nil, nil
 	}
-	return m
+	r, ok := m.sifts(l.changed)
+	if !ok {
+		return nil, nil
+	}
+	if r.other || len(l.changed) > maxSifted {
+		amend = func(*sandbox.Compiled) { m.amend(state, text, *looks, l.changed, r) }
+	}
+	return m, amend
 }
 
 // looking is done by several at a time.
@@ -240,28 +251,6 @@ func (l *looking) holds(u unpacker) bool {
 	return u.err == nil
 }
 
-// sifts says whether of directories that have changed the sifts leave what they
-// left before.
-func (m *memo) sifts(changed []seen) bool {
-	if len(changed) > maxSifted {
-		return false
-	}
-	by := make([]profiles.Sift, len(m.Sifts))
-	for i := range changed {
-		s := &changed[i]
-		if int(s.Mode) >= len(by) {
-			return false
-		}
-		sift := &by[s.Mode]
-		sift.Denials = m.Sifts[s.Mode]
-		entries, err := os.ReadDir(s.Name)
-		if (err != nil) != (s.There == failed) || err == nil && digestOf(sift.Sifted(path.Clean(s.Name), entries)) != s.Target {
-			return false
-		}
-	}
-	return true
-}
-
 // unchanged says of a directory that nothing in it has come or gone.
 func (s *seen) unchanged() bool { return s.Settled && identify(s.Name) == s.ID }
 
@@ -283,6 +272,11 @@ func (m *memo) remember(state string, list []seen) error {
 			return nil
 		}
 	}
+	return m.write(state, string(pack(nil, reflect.ValueOf(m).Elem())), list)
+}
+
+// write writes a memo, of which text is the first part.
+func (m *memo) write(state, text string, list []seen) error {
 	name := memoFile(state, m.Key)
 	dir := filepath.Dir(name)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -291,7 +285,7 @@ func (m *memo) remember(state string, list []seen) error {
 	if err := forgetOldest(dir); err != nil {
 		return err
 	}
-	body := m.pack(list)
+	body := packMemo(text, list)
 	sum := checksum(body)
 	// Without a name until it is whole, so that a launch that is killed leaves
 	// nothing.
@@ -314,9 +308,10 @@ func (m *memo) remember(state string, list []seen) error {
 	return err
 }
 
-// pack gives the text of a memo: that itself, as one string, and all that was seen.
-func (m *memo) pack(list []seen) []byte {
-	b := pack(nil, reflect.ValueOf(string(pack(nil, reflect.ValueOf(m).Elem()))))
+// packMemo gives what a memo's file holds: that itself, as one string, and all that
+// was seen.
+func packMemo(text string, list []seen) []byte {
+	b := pack(nil, reflect.ValueOf(text))
 	for i := range list {
 		b = pack(b, reflect.ValueOf(list[i]))
 	}
@@ -402,11 +397,7 @@ func (s *snapshot) seen(at time.Time) []seen {
 		}
 	}
 	for of, l := range s.sifted {
-		o := seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.has(of.name, l.id), There: failed}
-		if l.err == nil {
-			o.There, o.Target = present, digestOf(l.entries)
-		}
-		list = append(list, o)
+		list = append(list, seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.has(of.name, l.id), There: outcomeOf(l.err), Target: textOf(l.entries)})
 	}
 	for name := range s.opened {
 		o := seen{Name: name, How: byOpen, There: failed, ID: identify("/" + name)}
@@ -418,13 +409,12 @@ func (s *snapshot) seen(at time.Time) []seen {
 	for i := range list {
 		list[i].Name = "/" + list[i].Name
 	}
-	slices.SortFunc(list, func(a, b seen) int {
-		if a.Name != b.Name {
-			return bytes.Compare([]byte(a.Name), []byte(b.Name))
-		}
-		return int(a.How) - int(b.How)
-	})
+	slices.SortFunc(list, bySeen)
 	return list
+}
+
+func bySeen(a, b seen) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), int(a.How)-int(b.How), int(a.Mode)-int(b.Mode))
 }
 
 func (f *found) seen(name string, how how) seen {
@@ -456,14 +446,20 @@ func outcomeOf(err error) outcome {
 
 // digestOf names what a directory holds.
 func digestOf(entries []fs.DirEntry) string {
-	var b []byte
-	for _, e := range entries {
-		b = strconv.AppendUint(append(append(b, e.Name()...), 0), uint64(e.Type()), 16)
-		b = append(b, 0)
-	}
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256([]byte(textOf(entries)))
 	return string(sum[:16])
 }
+
+// textOf lists entries of a directory, with their types.
+func textOf(entries []fs.DirEntry) string {
+	var b []byte
+	for _, e := range entries {
+		b = append(appendType(append(append(b, e.Name()...), 0), e.Type()), 0)
+	}
+	return string(b)
+}
+
+func appendType(b []byte, t fs.FileMode) []byte { return strconv.AppendUint(b, uint64(t), 16) }
 
 // holds looks once more and says whether the answer is the same.
 func (s *seen) holds() bool {

@@ -236,41 +236,49 @@ func TestMemoChanges(t *testing.T) {
 	}
 }
 
-// Of most names nothing follows: they come and go, and the plan is the same, until
-// one comes that counts.
+// Of most names nothing follows: they come and go, and directories with them, and
+// the plan is the same, until one comes that counts, in a new directory, too.
 func TestMemoSifts(t *testing.T) {
 	l := newLaunches(t, "--grant", "filesystem.write:.")
-	deep := filepath.Join(l.dir, "a/b")
-	if err := os.MkdirAll(deep, 0o755); err != nil {
-		t.Fatal(err)
+	const show = "cat a/b/y; cat .env */.env */*/.env */*/*/.env 2>/dev/null; :"
+	run := func(then string) (used bool) {
+		cmd := exec.Command(program(t), append(append([]string{"-v"}, l.args...), "--", "sh", "-c", show)...)
+		var told strings.Builder
+		cmd.Dir, cmd.Env, cmd.Stderr = l.dir, l.env, &told
+		if out, err := cmd.Output(); err != nil || string(out) != "1\n" {
+			t.Errorf("after %q: %v: %q%s", then, err, out, told.String())
+		}
+		return strings.Contains(told.String(), "an earlier run's plan holds\n")
 	}
-	l.write("w/a/b/x", "x\n")
-	l.sh("true")
-	l.sh("true")
-	kept := l.memos()
-	if strings.Count(kept, "\n") != 1 {
-		t.Fatalf("kept: %q", kept)
-	}
-	for _, change := range []string{"echo 1 > a/b/y", "echo 2 > z", "rm a/b/x", "ln -s ../z a/b/x", "mv z a/z; ln a/z a/b/w"} {
-		cmd := exec.Command("sh", "-ec", change)
+	change := func(then string) {
+		cmd := exec.Command("sh", "-ec", then)
 		cmd.Dir = l.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if out, _ := l.sh("cat a/b/y"); out != "1\n" {
-			t.Errorf("after %q: %q", change, out)
+	}
+	change("mkdir -p a/b; echo 1 > a/b/y; echo x > a/b/x")
+	run("the beginning") // makes the state directory, which is a change
+	run("that")
+	for _, c := range []struct {
+		then string
+		used bool
+	}{
+		{":", true}, {"echo 1 > a/b/z", true}, {"echo 2 > z", true}, {"rm a/b/x", true}, {"ln -s ../z a/b/x", true}, {"mv z a/z; ln a/z a/b/w", true},
+		{"mkdir -p new/er; echo > new/er/x", true}, {"echo 1 > new/er/y", true}, {"mv new/er a/b; rmdir new", true}, {"rm -r a/b/er; mkdir a/b/er", true}, {":", true},
+		{"rm -r a/b/er; ln -s .. a/b/er", true}, {"rm a/b/er", true},
+		{"echo secret > a/b/.env", false}, {":", true}, {"rm a/b/.env", false},
+		{"mkdir -p new/er", true}, {"echo secret > new/er/.env", false}, {"rm -r new", false},
+		{"mkdir -p other/er; echo secret > other/er/.env", false}, {"mv other a/other", false}, {"mkdir c; mv a/other c", false},
+		{"mv c d; ln -s d c", false}, {"rm c; mv d/other d/another", false}, {"rm -r d", false}, {":", true},
+		{"mkdir closed; chmod 111 closed", os.Getuid() == 0}, // what cannot be listed may hold anything
+	} {
+		change(c.then)
+		if used := run(c.then); used != c.used {
+			t.Errorf("after %q an earlier plan was used: %t", c.then, used)
 		}
-		if again := l.memos(); again != kept {
-			t.Errorf("after %q all was worked out again", change)
-		}
 	}
-	l.write("w/a/b/.env", "secret\n")
-	if out, _ := l.sh("cat a/b/y a/b/.env 2>/dev/null"); out != "1\n" {
-		t.Errorf("a secret that came: %q", out)
-	}
-	if again := l.memos(); again == kept {
-		t.Error("the old plan was used for it")
-	}
+	change("chmod 755 closed")
 }
 
 // A directory on a file system of somebody's own making may hold another file

@@ -191,7 +191,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, err
 	}
 	go room.Remove() // beside the record of the end
-	if keep != nil && result.Compiled != nil && !result.TimedOut {
+	if keep != nil && !result.TimedOut {
 		keep(result.Compiled) // which looks at files
 	}
 	code, err := rec.ended(result)

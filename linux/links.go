@@ -81,8 +81,10 @@ func (c *compiler) findLinks() {
 			if !e.Type().IsRegular() {
 				continue
 			}
-			info, err := e.Info()
-			if err != nil {
+			// By a look of its own, so that a later run looks again: a directory that
+			// took another's place may have the same names.
+			info, ok := c.lstat(p)
+			if !ok {
 				continue
 			}
 			id, names := linkCount(info)

@@ -54,3 +54,22 @@ func Identify(fd int, name string, follow bool) (Identity, error) {
 	}
 	return id, nil
 }
+
+// MergedAt says whether what is at path may be put together from several
+// directories: the times of such a one are the uppermost's, which do not change
+// with what is beneath.
+func MergedAt(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) != nil || st.Type == unix.OVERLAYFS_SUPER_MAGIC
+}
+
+// OrdinaryIn is Ordinary of a name in a directory: a file may be mounted there by
+// itself.
+func OrdinaryIn(dir int, name string) bool {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return Ordinary(fd)
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -93,6 +94,21 @@ const settledAfter = 2 * time.Second
 type settling struct {
 	at       time.Time
 	ordinary map[uint64]bool // devices of the files that were asked about
+	merged   map[uint64]bool // those of directories
+}
+
+func newSettling(at time.Time) settling {
+	return settling{at, map[uint64]bool{}, map[uint64]bool{}}
+}
+
+// dir says so of a directory's listing.
+func (s settling) dir(name string, id identity) bool {
+	merged, known := s.merged[id.Dev]
+	if !known {
+		merged = private.MergedAt("/" + name)
+		s.merged[id.Dev] = merged
+	}
+	return !merged && s.has(name, id)
 }
 
 func (s settling) has(name string, id identity) bool {
@@ -109,7 +125,7 @@ const maxMemos = 64
 
 // memoKey names everything but files that a profile and its plan are made from.
 // It is false where the time of day has a say.
-func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode) (key [sha256.Size]byte, ok bool) {
+func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode, streams string) (key [sha256.Size]byte, ok bool) {
 	if j.set.Timed() {
 		return key, false
 	}
@@ -120,28 +136,35 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode) (key [sha256.Size]byt
 	in.Now = time.Time{}
 	host := *j.host
 	host.FS = nil
+	host.Env = maps.Clone(host.Env)
+	for _, name := range [...]string{"_", "OLDPWD", "PWD", "SHLVL"} { // shells' own: no file's name is made of them
+		delete(host.Env, name)
+	}
 	facts := struct {
 		Program identity
+		Version string
 		Set     *policy.Set
 		Inputs  policy.Inputs
 		Mode    sandbox.Mode
+		Streams string
 		OS      string
 		Home    string
 		Account string
 		User    string
 		UID     int
 		Env     map[string]string
-	}{program, j.set, in, mode, host.OS, host.Home, host.Account, host.User, host.UID, host.Env}
+	}{program, version, j.set, in, mode, streams, host.OS, host.Home, host.Account, host.User, host.UID, host.Env}
 	return sha256.Sum256(pack(make([]byte, 0, 16<<10), reflect.ValueOf(facts))), true
 }
 
 // plan gives the profile of a run, with its digest and with what it was compiled
 // into if an earlier run found that out. In the other case keep has to be told
 // what this run found; keep is to be called at the end, if it is not nil, and
-// without anything where nothing was.
-func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox.Compiled), err error) {
+// without anything where nothing was. streams is who is told of refusals, and what
+// the outputs are: these have a say in what is compiled.
+func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, keep func(*sandbox.Compiled), err error) {
 	in := j.inputs()
-	key, ok := j.memoKey(in, mode)
+	key, ok := j.memoKey(in, mode, streams)
 	if ok {
 		if m, amend := recallMemo(state, key); m != nil {
 			if j.verbose {
@@ -150,7 +173,6 @@ func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox
 			return m, amend, nil
 		}
 	}
-	at := time.Now()
 	p, err := j.set.Profile(j.host, in)
 	if err != nil {
 		return nil, nil, err
@@ -168,7 +190,7 @@ func (j *job) plan(state string, mode sandbox.Mode) (m *memo, keep func(*sandbox
 		for _, sift := range files.sifts {
 			m.Sifts = append(m.Sifts, sift.Denials)
 		}
-		if err := m.remember(state, files.seen(at)); err != nil && j.verbose {
+		if err := m.remember(state, files.seen(files.begun)); err != nil && j.verbose {
 			say("the plan is not kept for another time: %s", quote(err.Error()))
 		}
 	}, nil
@@ -214,7 +236,7 @@ func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func(*sandb
 	if !ok {
 		return nil, nil
 	}
-	if r.other || len(l.changed) > maxSifted {
+	if r.other || r.stale > maxSifted {
 		amend = func(*sandbox.Compiled) { m.amend(state, text, *looks, l.changed, r) }
 	}
 	return m, amend
@@ -353,11 +375,10 @@ func forgetOldest(dir string) error {
 	return os.Remove(filepath.Join(dir, oldest.Name()))
 }
 
-// seen lists what was looked up since the time at, in order of name. What was
-// only opened is looked at now: a change since then was one after at.
+// seen lists what was looked up since the time at, in order of name.
 func (s *snapshot) seen(at time.Time) []seen {
 	list := make([]seen, 0, len(s.files)+len(s.dirs))
-	settled := settling{at, map[uint64]bool{}}
+	settled := newSettling(at)
 	for name, f := range s.files {
 		o := f.seen(name, byLstat)
 		if parent, base := splitName(name); o.There == absent && s.dirs[parent].lacks(base) {
@@ -386,10 +407,10 @@ func (s *snapshot) seen(at time.Time) []seen {
 		if len(d.lacking) > 0 {
 			slices.Sort(d.lacking)
 			names := strings.Join(slices.Compact(d.lacking), "\x00")
-			list = append(list, seen{Name: name, How: byLacking, ID: d.namesID, Settled: settled.has(name, d.namesID), Target: names})
+			list = append(list, seen{Name: name, How: byLacking, ID: d.namesID, Settled: settled.dir(name, d.namesID), Target: names})
 		}
 		if d.read {
-			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: settled.has(name, d.id), There: failed}
+			o := seen{Name: name, How: byReadDir, ID: d.id, Settled: settled.dir(name, d.id), There: failed}
 			if d.err == nil {
 				o.There, o.Target = present, digestOf(d.entries)
 			}
@@ -397,10 +418,10 @@ func (s *snapshot) seen(at time.Time) []seen {
 		}
 	}
 	for of, l := range s.sifted {
-		list = append(list, seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.has(of.name, l.id), There: outcomeOf(l.err), Target: textOf(l.entries)})
+		list = append(list, seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.dir(of.name, l.id), There: outcomeOf(l.err), Target: textOf(l.entries)})
 	}
-	for name := range s.opened {
-		o := seen{Name: name, How: byOpen, There: failed, ID: identify("/" + name)}
+	for name, id := range s.opened {
+		o := seen{Name: name, How: byOpen, There: failed, ID: id}
 		if o.ID != (identity{}) {
 			o.There, o.Settled = present, settled.has(name, o.ID)
 		}

@@ -138,6 +138,21 @@ func TestMemoChanges(t *testing.T) {
 			"cat .env 2>/dev/null", "", "",
 		},
 		{
+			"directory with another name of a secret", func(l *launches) {
+				os.Mkdir(filepath.Join(l.root(), "other"), 0o755)
+				os.Mkdir(filepath.Join(l.dir, "q"), 0o755)
+				l.write("w/.env", "secret\n")
+				l.link("w/.env", "other/x")
+				l.write("w/q/x", "x\n")
+				time.Sleep(2100 * time.Millisecond) // all is settled
+			},
+			func(l *launches) {
+				os.Rename(filepath.Join(l.dir, "q"), filepath.Join(l.root(), "was"))
+				os.Rename(filepath.Join(l.root(), "other"), filepath.Join(l.dir, "q"))
+			},
+			"cat q/x 2>/dev/null", "x\n", "",
+		},
+		{
 			"directory with a secret", func(l *launches) {},
 			func(l *launches) {
 				os.Mkdir(filepath.Join(l.dir, "new"), 0o755)

@@ -43,7 +43,7 @@ func TestMemoNeverDiffers(t *testing.T) {
 		for round := range 6 {
 			change := randomChange(r, round)
 			if round == 0 {
-				change = "mkdir -p a/b c; for d in . a a/b c; do echo $d >$d/f; echo $d >$d/g; done"
+				change = "mkdir -p a/b c ../o; for d in . a a/b c; do echo $d >$d/f; echo $d >$d/g; done; echo s >.env; ln .env ../o/f; echo o >../o/g"
 			}
 			done = append(done, change)
 			if r.IntN(3) == 0 {
@@ -99,6 +99,7 @@ func randomChange(r *rand.Rand, round int) string {
 		func() string { return "ln -sfn " + dir() + " " + dir() },
 		func() string { return "cp -p " + file() + " " + file() },
 		func() string { return "rm -f " + file() },
+		func() string { d := dir(); return "mv -T " + d + " ../d; mv -T ../o " + d + "; mv -T ../d ../o" }, // with what has another's name
 		func() string { return "rm -rf ./" + dir() + "/" + []string{"b", "c"}[r.IntN(2)] },
 		func() string { f := file(); return "f=" + f + "; mv $f $f.old && mv $f.old $f" },
 		func() string { return "touch -d 2020-01-01 " + file() + " " + dir() },

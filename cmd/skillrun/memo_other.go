@@ -16,7 +16,7 @@ type memo struct {
 	Compiled sandbox.Compiled
 }
 
-func (j *job) plan(string, sandbox.Mode) (m *memo, keep func(*sandbox.Compiled), err error) {
+func (j *job) plan(string, sandbox.Mode, string) (m *memo, keep func(*sandbox.Compiled), err error) {
 	p, err := j.profile()
 	if err != nil {
 		return nil, nil, err

@@ -80,7 +80,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	}
 	r := &recorder{
 		cache: cache, log: log, job: j, profile: p, sum: m.Sum, path: path,
-		report: c.String("report"), show: c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr), session: c.String("session"),
+		report: c.String("report"), show: showsDenials(c, j), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
 	if j.session != nil {
@@ -95,6 +95,11 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	r.interpreter, r.script = j.programs(path)
 	go r.lookUp()
 	return r, nil
+}
+
+// showsDenials says whether refusals are shown as they happen.
+func showsDenials(c *cli.Context, j *job) bool {
+	return c.Bool("denials") || j.vars.denials || isTerminal(os.Stderr)
 }
 
 func (r *recorder) close() {

@@ -116,7 +116,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	}
 	started := startWithin(j.set.Limits.Wall)
 	defer started()
-	plan, keep, err := j.plan(state, mode)
+	observe := showsDenials(c, j) || j.session != nil && j.session.call != "" || c.String("report") != ""
+	streams := fmt.Sprint(observe, isTerminal(os.Stdout), isTerminal(os.Stderr), j.ownOutput, c.Generic("capture"))
+	plan, keep, err := j.plan(state, mode, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		BoundOutput: j.ownOutput,
 		Firm:        j.firm(),
 		Namespaces:  mode,
-		Observe:     rec.show || rec.tells || c.String("report") != "",
+		Observe:     observe,
 		Strict:      j.strict,
 		AllowGaps:   j.allowGaps,
 		Starting:    rec.starting,

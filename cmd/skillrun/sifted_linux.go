@@ -25,13 +25,14 @@ type resifting struct {
 	sifts   []profiles.Sift
 	settled settling
 	now     []seen // in the place of what was found to have changed
+	stale   int    // of these, such as would not be read again if they were kept
 	other   bool   // there are other directories
 }
 
 // sifts looks into directories that have changed, and says whether nothing that
 // counts has come or gone.
 func (m *memo) sifts(changed []seen) (r *resifting, ok bool) {
-	r = &resifting{sifts: make([]profiles.Sift, len(m.Sifts)), settled: settling{time.Now(), map[uint64]bool{}}}
+	r = &resifting{sifts: make([]profiles.Sift, len(m.Sifts)), settled: newSettling(time.Now())}
 	for i := range r.sifts {
 		r.sifts[i].Denials = m.Sifts[i]
 	}
@@ -49,7 +50,7 @@ func (r *resifting) read(dir string, by uint32) (o seen, left []fs.DirEntry, err
 	o = seen{Name: dir, How: bySifted, Mode: by, ID: identify(dir)}
 	entries, err := os.ReadDir(dir)
 	left = r.sifts[by].Sifted(path.Clean(dir), entries)
-	o.Settled, o.Target = r.settled.has(dir[1:], o.ID), textOf(left)
+	o.Settled, o.Target = r.settled.dir(dir[1:], o.ID), textOf(left)
 	return o, left, err
 }
 
@@ -57,6 +58,9 @@ func (r *resifting) read(dir string, by uint32) (o seen, left []fs.DirEntry, err
 // directories in which there is nothing that counts.
 func (r *resifting) same(s *seen) bool {
 	o, left, err := r.read(s.Name, s.Mode)
+	if o.Settled {
+		r.stale++
+	}
 	switch {
 	case s.There != present:
 		o.There = s.There

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"skillrun/profiles"
 )
@@ -24,10 +25,11 @@ type snapshot struct {
 	dirs   map[string]*listing
 	sifted map[siftedBy]*sifted
 	sifts  []*profiles.Sift
-	// What is not kept is only noted, for the memo.
-	targets map[string]found  // by Stat of a link
-	links   map[string]string // by ReadLink
-	opened  map[string]bool   // by Open
+	// What else is told, for the memo.
+	begun   time.Time
+	targets map[string]found    // by Stat of a link
+	links   map[string]string   // by ReadLink
+	opened  map[string]identity // by Open, before it was read
 }
 
 type found struct {
@@ -66,7 +68,7 @@ const listAfter = 3
 func newSnapshot() *snapshot {
 	return &snapshot{
 		files: map[string]found{}, dirs: map[string]*listing{}, sifted: map[siftedBy]*sifted{},
-		targets: map[string]found{}, links: map[string]string{}, opened: map[string]bool{},
+		targets: map[string]found{}, links: map[string]string{}, opened: map[string]identity{}, begun: time.Now(),
 	}
 }
 
@@ -164,13 +166,19 @@ func (s *snapshot) Stat(name string) (fs.FileInfo, error) {
 	if info, err := s.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return info, err
 	}
-	info, err := os.Stat("/" + name)
-	s.targets[name] = found{info, err}
-	return info, err
+	f, again := s.targets[name]
+	if !again {
+		f.info, f.err = os.Stat("/" + name)
+		s.targets[name] = f
+	}
+	return f.info, f.err
 }
 
 // ReadLink implements fs.ReadLinkFS.
 func (s *snapshot) ReadLink(name string) (string, error) {
+	if target, again := s.links[name]; again {
+		return target, nil
+	}
 	target, err := os.Readlink("/" + name)
 	if err == nil {
 		s.links[name] = target
@@ -184,7 +192,9 @@ func (s *snapshot) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	s.opened[name] = true
+	if _, again := s.opened[name]; !again {
+		s.opened[name] = identify("/" + name)
+	}
 	f, err := os.OpenFile("/"+name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

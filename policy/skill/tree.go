@@ -202,6 +202,10 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 		return fmt.Errorf("%q: more than %d directories deep", prefix, MaxDepth)
 	}
 	ordinary := private.Ordinary(fd)
+	self, err := private.Identify(fd, "", false)
+	if err != nil {
+		return fmt.Errorf("%q: %w", prefix, err)
+	}
 	names, err := d.Readdirnames(-1)
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, bare(err))
@@ -214,6 +218,9 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 		n := node{path: prefix + name, ordinary: ordinary}
 		if n.Identity, err = private.Identify(fd, name, false); err != nil {
 			return fmt.Errorf("%q: %w", n.path, err)
+		}
+		if n.Dev != self.Dev {
+			n.ordinary = private.OrdinaryIn(fd, name)
 		}
 		switch n.Mode & unix.S_IFMT {
 		case unix.S_IFREG:

@@ -161,6 +161,7 @@ type Supervisor struct {
 	decider   *decider
 	deciders  deciders // it alone
 	denied    deniedFiles
+	starts    map[string]fileID // of Supervision.Starts
 	tasks     tasks
 	recent    recent
 	view      map[uint64]bool // mounts of the run's view, those of Private among them
@@ -215,6 +216,7 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 	if err == nil {
 		err = s.findDenied()
 	}
+	s.findStarts()
 	if s.share = processShare(); s.share.err != nil && err == nil {
 		err = s.share.err
 	}

@@ -1,6 +1,10 @@
 package linux
 
-import "slices"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // serveStart tells of a program that may not be started. The caller goes on in any
 // case: Landlock decides, about what the path leads to when the kernel reads it.
@@ -17,7 +21,25 @@ func serveStart(r *request) {
 }
 
 // startable says whether what the Profile lets be started at path the kernel does,
-// too.
+// too: its rules are of what was there at the start, whatever has the name since.
 func (s *Supervisor) startable(path string) bool {
-	return s.config.Starts == nil || slices.ContainsFunc(s.config.Starts, func(tree string) bool { return inTree(tree, path) })
+	return s.config.Starts == nil || slices.ContainsFunc(s.config.Starts, func(tree string) bool {
+		return inTree(tree, path) && s.starts[tree] == identityOf(tree)
+	})
+}
+
+// findStarts notes what is at the places where programs may be started.
+func (s *Supervisor) findStarts() {
+	s.starts = make(map[string]fileID, len(s.config.Starts))
+	for _, tree := range s.config.Starts {
+		s.starts[tree] = identityOf(tree)
+	}
+}
+
+func identityOf(path string) fileID {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino}
 }

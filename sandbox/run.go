@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -137,6 +138,8 @@ type Refusal struct {
 	// was there before, "" for the run's own.
 	Made   bool
 	Within string
+	// Link says of what was to be deleted that it is a symbolic link.
+	Link bool
 	// Inner says that the rule is of a run inside this one.
 	Inner bool
 	// What is the system call, for the record.
@@ -249,6 +252,8 @@ func (r *Refusal) Grant() string {
 		return "network.client:" + r.Target()
 	case r.Socket:
 		return "unix:" + r.Path
+	case r.Access&profiles.Delete != 0 && r.Link:
+		return "filesystem.delete:" + filepath.Dir(r.Path) // of its own name a grant is of what it leads to
 	case r.Access&profiles.Delete != 0:
 		return "filesystem.delete:" + r.Path
 	case r.Access&(profiles.Write|profiles.Create) != 0:

@@ -128,6 +128,14 @@ func TestConsent(t *testing.T) {
 	if out, err := u.command(u.touch("i")...).CombinedOutput(); err != nil || !u.made("i") {
 		t.Errorf("after always, no terminal: %v: %s", err, out)
 	}
+	// Who wants none of it now gets none, and keeps what was allowed.
+	none := append([]string{"--approve", "none"}, u.touch("k")...)
+	if out, err := u.command(none...).CombinedOutput(); err == nil || u.made("k") {
+		t.Errorf("after always, none: %v: %s", err, out)
+	}
+	if out, err := u.command(u.touch("k")...).CombinedOutput(); err != nil || !u.made("k") {
+		t.Errorf("after none: %v: %s", err, out)
+	}
 	out, err := u.command("grants", "list").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "asker@") || !strings.Contains(string(out), " filesystem.write workspace_only\n") {
 		t.Errorf("grants list: %v: %s", err, out)

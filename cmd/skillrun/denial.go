@@ -105,13 +105,15 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
 // notes what its extensions are, cargo locks a cache that it only reads, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
-// first of these too. Such refusals are recorded, and nobody is bothered with them.
+// first of these too, pyenv would tell its programs of new ones. Such refusals are recorded, and nobody is bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
 	switch dir = filepath.Clean(dir); {
 	case d.Class != "":
 		return false
+	case d.Access == "create" && filepath.Base(dir) == "shims" && filepath.Base(filepath.Dir(dir)) == ".pyenv":
+		return true
 	case d.Access == sandbox.SocketIPv6, d.Target == "/etc" && d.Access == "read":
 		return true
 	case strings.HasPrefix(dir, "/proc/"):

@@ -51,6 +51,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
 	}
+	if r.rebuilt != "" {
+		hint("go compiled in a cache of the run's own, the standard library with it, each time anew; %s %s lets runs use and change yours", grantFlag("filesystem.read:"+r.rebuilt), grantFlag("filesystem.write:"+r.rebuilt))
+	}
 	if path := r.unseen(); code != 0 && path != "" {
 		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
 		if g := grantFlag("filesystem.read:" + path); g != "" {
@@ -59,7 +62,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		hint("%s", line)
 	}
 	switch {
-	case code == 0 || code == exitTimeout || r.show || r.tells:
+	case code == 0 || code == exitTimeout || r.show || r.tells || res.Unstarted != "":
 	case told > 0:
 		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", told, r.id)
 	case res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
@@ -82,7 +85,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if code != 0 && told == 0 {
 		r.wanting()
 	}
-	if code != 0 && res.Unstarted != "" {
+	if (code != 0 || r.show) && res.Unstarted != "" {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
 	}
 	if code != 0 && res.Moved != "" {
@@ -103,7 +106,8 @@ func standing(paths []string) []string {
 func tellControls(paths []string, more int) {
 	var names []string
 	for _, path := range paths {
-		if above, _, in := strings.Cut(path, "/.git/"); in {
+		above, _, in := strings.Cut(path, "/.git/")
+		if in && slices.Contains(paths, above+"/.git/config") && slices.Contains(paths, above+"/.git/hooks") {
 			path = above + "/.git"
 		}
 		if name := named(path); !slices.Contains(names, name) {
@@ -161,6 +165,10 @@ func (r *recorder) left(home string) {
 			r.lost = append(r.lost, name)
 		}
 	}
+	const cache = ".cache/go-build"
+	if os.Getenv("GOCACHE") == "" && hasFile(filepath.Join(home, cache)) && hasFile(filepath.Join(r.job.host.Home, cache)) {
+		r.rebuilt = "~/" + cache
+	}
 	entries, _ = os.ReadDir(home)
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasFile(filepath.Join(home, e.Name())) {
@@ -178,8 +186,11 @@ func hasFile(tree string) bool {
 		if left--; err != nil || left == 0 {
 			return fs.SkipAll
 		}
-		if found = d.Type().IsRegular(); found {
-			return fs.SkipAll
+		if d.Type().IsRegular() {
+			info, err := d.Info()
+			if found = err == nil && info.Size() > 0; found { // else a lock, or a mark
+				return fs.SkipAll
+			}
 		}
 		return nil
 	})

@@ -64,7 +64,7 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "manifest", Usage: "use the manifest `FILE` instead of a skill's"},
 		&cli.StringFlag{Name: "workspace", Usage: "directory `DIR` that the run works in (default: top of the git work tree, else the current directory)"},
 		&cli.StringSliceFlag{Name: "grant", Usage: "allow `CAP[:SCOPE]` beyond the manifest, such as filesystem.read:~/data, unix:/run/x.sock or listen:8080"},
-		&cli.StringFlag{Name: "approve", Usage: "`HOW` to answer what the manifest wants confirmed: ask (on the terminal; the default), declared (yes to all), none (no to all)"},
+		&cli.StringFlag{Name: "approve", Usage: "`HOW` to answer what the manifest wants confirmed: ask (on the terminal; the default), declared (yes to all), none (no to all, and to what was allowed for good)"},
 		&cli.StringFlag{Name: "preset", Usage: "use the settings `NAME`: standard (the default), paranoid, power-user or ci"},
 		&cli.StringSliceFlag{Name: "mount", Usage: "give the run another directory, `ROLE=DIR[:ro|rw]`, to read (the default) or to change"},
 		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here; the refusal and --receipt name clauses"},
@@ -140,7 +140,8 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j.accepted, j.given, j.ends = more.accepted, more.grants, more.ends
 	in.Grants = append(in.Grants, more.grants...)
 	in.Accepted = more.accepted
-	if m := j.memory; m.holds() {
+	// Who says none now means what was said before, too; a preset does not.
+	if m := j.memory; m.holds() && (j.approve != policy.ApproveNone || j.unasked) {
 		in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
 		for _, g := range m.record.Grants {
 			e, err := policy.ParseGrant(g, "approval")
@@ -211,7 +212,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 			return usage(fmt.Errorf("--grant %s: a link in the workspace, which a run may have made, leads to %s: grant that by its name", named(g), quote(to)))
 		}
 		if j.absent(&e) {
-			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s: nothing is there now", named(g))})
+			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s: nothing is there now, and what comes there is meant", named(g))})
 		}
 		in.Grants = append(in.Grants, e)
 	}

@@ -29,6 +29,7 @@ type recorder struct {
 	id      string
 	temp    string   // the run's TMPDIR
 	lost    []string // of what the command names in /tmp, what was made there
+	rebuilt string   // the user's cache that the run did not have
 	unkept  []string // of the run's HOME, directories that are not hidden, as ~/name
 	begin   time.Time
 	receipt profiles.Receipt
@@ -308,7 +309,10 @@ func status(res *sandbox.Result, denied bool) audit.Status {
 
 // refused records that the job was refused before there was anything to run, and
 // what the user said no to, and gives err.
-func (j *job) refused(c *cli.Context, err error) error {
+func (j *job) refused(c *cli.Context, err error) error { return j.refusedAs(c, err, exitRefused) }
+
+// refusedAs does so with another code to exit with.
+func (j *job) refusedAs(c *cli.Context, err error, code int) error {
 	dir, fault := j.stateDir()
 	if fault != nil {
 		return fmt.Errorf("%w; cannot record that: %w", err, fault)
@@ -331,6 +335,6 @@ func (j *job) refused(c *cli.Context, err error) error {
 		}
 		log.Append(no)
 	}
-	r.refusedToRun(err, exitRefused)
+	r.refusedToRun(err, code)
 	return err
 }

@@ -34,6 +34,8 @@ func TestSpare(t *testing.T) {
 		{"create", "/home/u/.cargo/config.toml", "", false},
 		{"create", "/w/.package-cache", "", false},
 		{"use of IPv6", "", "", true},
+		{"create", "/home/u/.pyenv/shims/.pyenv-shim", "", true},
+		{"write", "/home/u/.pyenv/shims/pip", "", false},
 		{"use of the network", "", "", false},
 		{"read", "/etc", "", true},
 		{"read", "/etc", "sensitive", false},

@@ -131,14 +131,15 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	}
 	path, err := j.host.Lookup(word, j.host.Env["PATH"])
 	if err != nil {
-		say("%s", err)
+		code := exitNotExecutable
+		if errors.Is(err, fs.ErrNotExist) {
+			code = exitNotFound
+		}
+		say("%s", j.refusedAs(c, err, code))
 		if what := j.unstartable(word); what != "" {
 			hint("%s", what)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, exitError{exitNotFound}
-		}
-		return nil, exitError{exitNotExecutable}
+		return nil, exitError{code}
 	}
 	if real := j.host.Unshim(path, j.cwd); real != path {
 		path, j.argv = real, append([]string{real}, j.argv[1:]...)

@@ -94,30 +94,40 @@ const settledAfter = 2 * time.Second
 type settling struct {
 	at       time.Time
 	ordinary map[uint64]bool // devices of the files that were asked about
-	merged   map[uint64]bool // those of directories
+	merged   map[uint64]bool // of these, such as merge directories
 }
 
 func newSettling(at time.Time) settling {
 	return settling{at, map[uint64]bool{}, map[uint64]bool{}}
 }
 
-// dir says so of a directory's listing.
+// dir says so of a directory's listing. That of an encrypted one has other names
+// once its key is there, and the same times.
 func (s settling) dir(name string, id identity) bool {
-	merged, known := s.merged[id.Dev]
-	if !known {
-		merged = private.MergedAt("/" + name)
-		s.merged[id.Dev] = merged
-	}
-	return !merged && s.has(name, id)
+	return s.has(name, id) && !s.merged[id.Dev] && !encrypted("/"+name)
 }
 
 func (s settling) has(name string, id identity) bool {
-	ordinary, known := s.ordinary[id.Dev]
-	if !known {
-		ordinary = private.OrdinaryAt("/" + name)
-		s.ordinary[id.Dev] = ordinary
+	if _, known := s.ordinary[id.Dev]; !known {
+		// Of the file system that id is on: by now something else may be there.
+		fd, err := unix.Open("/"+name, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false
+		}
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || uint64(st.Dev) != id.Dev || st.Ino != id.Ino {
+			return false
+		}
+		s.ordinary[id.Dev] = private.Ordinary(fd)
+		s.merged[id.Dev] = private.MergedAt("/proc/self/fd/" + strconv.Itoa(fd))
 	}
-	return ordinary && s.at.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
+	return s.ordinary[id.Dev] && s.at.Sub(time.Unix(int64(id.Sec), int64(id.Nsec))) > settledAfter
+}
+
+func encrypted(name string) bool {
+	var st unix.Statx_t
+	return unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_TYPE, &st) != nil || st.Attributes&unix.STATX_ATTR_ENCRYPTED != 0
 }
 
 // maxMemos is how many memos are kept.

@@ -67,6 +67,9 @@ func (r *resifting) same(s *seen) bool {
 		r.now = append(r.now, o)
 		return outcomeOf(err) == s.There
 	case outcomeOf(err) == absent: // it is gone
+		if path.Clean(s.Name) == r.sifts[s.Mode].Denials[0].Path {
+			return false // and nothing above it would tell that it is back
+		}
 	case err != nil:
 		return false
 	default:
@@ -134,8 +137,39 @@ func (m *memo) amend(state, text string, looks unpacker, changed []seen, r *resi
 	if looks.err != nil {
 		return looks.err
 	}
+	if !whole(list) {
+		return nil // something was removed between two looks
+	}
 	slices.SortFunc(list, bySeen)
 	return m.write(state, text, list)
+}
+
+// whole says whether of each directory that another lists there is a record, too:
+// without one nobody would look into it again.
+func whole(list []seen) bool {
+	type place struct {
+		name string
+		by   uint32
+	}
+	known := map[place]bool{}
+	for i := range list {
+		if s := &list[i]; s.How == bySifted {
+			known[place{path.Clean(s.Name), s.Mode}] = true
+		}
+	}
+	dir := typeText(fs.ModeDir)
+	for i := range list {
+		s := &list[i]
+		if s.How != bySifted || s.There != present {
+			continue
+		}
+		for name, typ := range entriesOf(s.Target) {
+			if typ == dir && !known[place{profiles.Below(path.Clean(s.Name), name), s.Mode}] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func typeText(t fs.FileMode) string { return string(appendType(nil, t)) }

@@ -38,7 +38,7 @@ func (m *memo) sifts(changed []seen) (r *resifting, ok bool) {
 	}
 	for i := range changed {
 		s := &changed[i]
-		if int(s.Mode) >= len(r.sifts) || !r.same(s) {
+		if int(s.Mode) >= len(r.sifts) || len(m.Sifts[s.Mode]) == 0 || !r.same(s) {
 			return nil, false
 		}
 	}
@@ -85,7 +85,7 @@ func (r *resifting) same(s *seen) bool {
 			delete(had, e.Name())
 			continue
 		}
-		if !r.means(s.Name, e, s.Mode) {
+		if !r.harmless(s.Name, e, s.Mode) {
 			return false
 		}
 	}
@@ -97,8 +97,8 @@ func (r *resifting) same(s *seen) bool {
 	return true
 }
 
-// means says that a new entry is a directory with nothing in it that counts.
-func (r *resifting) means(dir string, e fs.DirEntry, by uint32) (nothing bool) {
+// harmless says that a new entry is a directory with nothing in it that counts.
+func (r *resifting) harmless(dir string, e fs.DirEntry, by uint32) bool {
 	p := profiles.Below(path.Clean(dir), e.Name())
 	if !e.IsDir() || len(r.sifts[by].Covering(p)) > 0 || len(p) > 2048 {
 		return false
@@ -109,7 +109,7 @@ func (r *resifting) means(dir string, e fs.DirEntry, by uint32) (nothing bool) {
 	}
 	r.now = append(r.now, o)
 	for _, e := range left {
-		if !r.means(p, e, by) {
+		if !r.harmless(p, e, by) {
 			return false
 		}
 	}

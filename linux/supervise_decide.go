@@ -42,13 +42,14 @@ type decider struct {
 	asking  sync.Mutex       // guards sieve
 	sieve   *profiles.Sieve
 	own     []string // directories that are the run's alone
+	apart   string   // one of them that outlives it, "" for none
 	hidden  []string // denied names that were there at the start; see [Plan.Hidden]
 	ledger  *ledger
 	umask   uint32 // the launcher's; modes that it would strip are unsafe
 }
 
-func newDecider(p *profiles.Profile, own, hidden []string, umask uint32) *decider {
-	d := &decider{profile: p, grants: *p, own: own, hidden: hidden, ledger: newLedger(), umask: umask}
+func newDecider(p *profiles.Profile, own []string, apart string, hidden []string, umask uint32) *decider {
+	d := &decider{profile: p, grants: *p, own: own, apart: apart, hidden: hidden, ledger: newLedger(), umask: umask}
 	d.grants.Denials = nil
 	d.sieve = profiles.NewSieve(p.Denials)
 	return d
@@ -243,6 +244,9 @@ const (
 // rename rules on moving from to to. With exchange both stand and change
 // places.
 func (d *decider) rename(from place, fromKind kind, to place, toKind kind, exchange bool) ruling {
+	if r := d.across(from, to); !r.ok() {
+		return r
+	}
 	if r := d.remove(from); !r.ok() {
 		return r
 	}
@@ -356,8 +360,22 @@ func (d *decider) gain(from, to place) ruling {
 	return ruling{}
 }
 
+// across rules on what would leave or enter the directory that outlives the run,
+// as on another file system: no file has a name there and one elsewhere. When it
+// is next used, what the name elsewhere stands for may be denied. What wants to
+// move copies.
+func (d *decider) across(from, to place) ruling {
+	if d.apart != "" && isBeneath(d.apart, from.path) != isBeneath(d.apart, to.path) {
+		return ruling{errno: errXdev, path: to.path, access: profiles.Create, unsaid: true}
+	}
+	return ruling{}
+}
+
 // link rules on a second name for a file.
 func (d *decider) link(from, to place) ruling {
+	if r := d.across(from, to); !r.ok() {
+		return r
+	}
 	// Whatever a denial guards must not get a name that it does not guard.
 	for _, a := range [...]profiles.Access{profiles.Read, profiles.Write, profiles.Execute} {
 		if v := d.judge(from, a); v.Denial != nil {

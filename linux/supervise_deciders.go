@@ -47,6 +47,10 @@ func (ds deciders) rename(from place, fromKind kind, to place, toKind kind, exch
 	return ds.each(func(d *decider) ruling { return d.rename(from, fromKind, to, toKind, exchange) })
 }
 
+func (ds deciders) across(from, to place) ruling {
+	return ds.each(func(d *decider) ruling { return d.across(from, to) })
+}
+
 func (ds deciders) link(from, to place) ruling {
 	return ds.each(func(d *decider) ruling { return d.link(from, to) })
 }

@@ -30,6 +30,9 @@ type Supervision struct {
 	// Own are directories that are the run's alone, as it sees them: its
 	// private HOME, TMPDIR, and a private /tmp where it has one.
 	Own []string
+	// Apart is one of them that outlives the run, "" for none: nothing is moved or
+	// linked into it or out of it.
+	Apart string
 	// Redirects move what the run may not have to a directory of its own,
 	// where it has no mounts of its own.
 	Redirects []Redirect
@@ -194,7 +197,7 @@ type Supervisor struct {
 // could not open for the command although the command could. Its performing
 // threads act on these, restricted as the command is by the first layer.
 func NewSupervisor(c Supervision) (*Supervisor, error) {
-	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Hidden, c.Umask)}
+	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Apart, c.Hidden, c.Umask)}
 	started := make(chan error, 1)
 	go s.serve(started)
 	s.deciders = deciders{s.decider}

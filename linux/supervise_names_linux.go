@@ -433,7 +433,9 @@ func serveLink(r *request) {
 	// A nameless temporary file of the run's: only its new name counts.
 	var rule ruling
 	if a.anonymous || a.st.Nlink == 0 {
-		rule = r.deciders.create(b.place, regular)
+		if rule = r.deciders.across(a.place, b.place); rule.ok() {
+			rule = r.deciders.create(b.place, regular)
+		}
 	} else {
 		rule = r.deciders.link(a.place, b.place)
 		if rule.ok() && (r.denied(a.id(), profiles.AllAccess) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {

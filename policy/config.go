@@ -6,6 +6,7 @@ package policy
 //	approve = "ask"                # ask, declared, none
 //	approvals = "30d"              # how long an "always" holds
 //	strict = false
+//	fresh = false                  # true: no caches are kept from run to run
 //	allow_gaps = ["limit.memory"]
 //	grants = ["filesystem.read:~/data"]
 //	ceilings = ["capabilities.yaml"]
@@ -30,6 +31,7 @@ type Config struct {
 	HasApprove bool
 	Approvals  []Term // one at most
 	Strict     Choice
+	Fresh      Choice
 	AllowGaps  []string
 	Grants     []Entry
 	Ceilings   []Text // files, relative to this one
@@ -49,7 +51,7 @@ type SkillConfig struct {
 // ParseConfig reads a configuration file. Any fault is an [*Error]. Whether the
 // file may be trusted (owner, mode, place) is for the caller to know.
 func ParseConfig(file string, data []byte) (*Config, error) {
-	known := []string{"preset", "approve", "approvals", "strict", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session"}
+	known := []string{"preset", "approve", "approvals", "strict", "fresh", "allow_gaps", "grants", "ceilings", "configured", "limits", "permissions", "skills", "session"}
 	n, err := parseTOML(file, data)
 	if err == nil {
 		err = n.table("the configuration", known...)
@@ -79,11 +81,9 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 				c.Approvals = []Term{term}
 			}
 		case "strict":
-			c.Strict = No
-			var strict bool
-			if strict, err = v.bool(name); strict {
-				c.Strict = Yes
-			}
+			c.Strict, err = decodeChoice(v, name)
+		case "fresh":
+			c.Fresh, err = decodeChoice(v, name)
 		case "allow_gaps":
 			c.AllowGaps, err = decodeAllowed(v)
 		case "grants":
@@ -122,6 +122,14 @@ func decodeAllowed(n *node) ([]string, error) {
 		}
 	}
 	return values(names), nil
+}
+
+func decodeChoice(n *node, name string) (Choice, error) {
+	yes, err := n.bool(name)
+	if yes {
+		return Yes, err
+	}
+	return No, err
 }
 
 func onlyDeny(floors []Entry) error {

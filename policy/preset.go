@@ -19,6 +19,8 @@ type Preset struct {
 	Strict bool
 	// AllowGaps are the clauses that may be gaps all the same.
 	AllowGaps []AllowedGap
+	// Fresh gives each run empty caches, and keeps none for the next.
+	Fresh bool
 	// Approve is how confirm entries are answered unless a flag says.
 	Approve Approve
 
@@ -158,6 +160,8 @@ func decodePreset(n *node) (p Preset, err error) {
 			p.RejectUntrusted, err = v.bool(name)
 		case "strict":
 			p.Strict, err = v.bool(name)
+		case "fresh":
+			p.Fresh, err = v.bool(name)
 		case "allow_gaps":
 			p.AllowGaps, err = decodeGaps(v)
 		case "hide_checkout_credentials":

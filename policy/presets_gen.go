@@ -54,6 +54,7 @@ var presets = [...]Preset{
 				Reason: "processor time and output of a whole run are counted by the launcher; the kernel bounds each process",
 			},
 		},
+		Fresh:   true,
 		Approve: 1,
 		Unread:  1,
 		Limits: profiles.Limits{
@@ -155,6 +156,7 @@ var presets = [...]Preset{
 				Reason: "processor time and output of a whole run are counted by the launcher; the kernel bounds each process",
 			},
 		},
+		Fresh:  true,
 		Unread: 2,
 		Limits: profiles.Limits{
 			Memory:    17179869184,

@@ -20,6 +20,9 @@ type own struct {
 	lock *os.File
 	seen *os.File // the lock of the name that dir has inside
 	left bool     // for the next run to remove
+
+	cache     string // what it has for caches besides, "" for none; not removed
+	cacheLock *os.File
 }
 
 // A Room is a run's own directory on its way: making one takes as long as
@@ -117,38 +120,54 @@ const standIn = "RUN"
 func standsIn() *own { return &own{dir: filepath.Join(ownParents(tempRoots[0]), standIn)} }
 
 // Guarded gives the profile as a run is held to it, for explaining: where it
-// could write in the directories of other runs, their denial is added.
-func Guarded(p *profiles.Profile) *profiles.Profile { return standsIn().guarded(p) }
+// could write in the directories of other runs, or in the caches that are kept
+// for them, their denial is added.
+func Guarded(p *profiles.Profile, caches string) *profiles.Profile {
+	return standsIn().guarded(p, caches)
+}
 
 // guarded gives the profile of a run that could write in the directory of all of
 // this user's runs, since all of /tmp was granted, with a denial of all there but
 // its own, in whichever place: it could put links in the place of the directories
-// that the next launcher is about to make and to grant.
-func (o *own) guarded(p *profiles.Profile) *profiles.Profile {
-	const change = profiles.Write | profiles.Create | profiles.Delete
+// that the next launcher is about to make and to grant. The same goes for caches,
+// the directory of those that are kept, "" for none: what a run puts there the
+// runs with other rights would use.
+func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
+	own := []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
 	for _, root := range tempRoots {
-		real, err := filepath.EvalSymlinks(root)
-		if err != nil {
-			continue
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			dir := ownParents(real)
+			p = guardedAt(p, dir, o.dir, own, profiles.Denial{Path: dir}, profiles.Denial{Path: real, Match: elsewhere()})
 		}
-		dir := ownParents(real)
-		any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
-		if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
-			continue
+	}
+	if caches != "" {
+		if real, err := filepath.EvalSymlinks(caches); err == nil {
+			caches = real
 		}
-		q := *p
-		q.Denials = slices.Clone(p.Denials)
-		for _, d := range [...]profiles.Denial{{Path: dir}, {Path: real, Match: elsewhere()}} {
-			if d.Covers(o.dir) {
-				d.Except = []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
-			}
-			d.Access, d.Class = change, profiles.Control
-			d.Origin = profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}
-			q.Denials = append(q.Denials, d)
-		}
-		p = &q
+		p = guardedAt(p, caches, o.cache, []string{o.cache}, profiles.Denial{Path: caches})
 	}
 	return p
+}
+
+// guardedAt adds denials if the profile could write in dir, but of except where
+// they cover the run's own directory.
+func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ...profiles.Denial) *profiles.Profile {
+	const change = profiles.Write | profiles.Create | profiles.Delete
+	any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
+	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
+		return p
+	}
+	q := *p
+	q.Denials = slices.Clone(p.Denials)
+	for _, d := range denials {
+		if own != "" && d.Covers(own) {
+			d.Except = except
+		}
+		d.Access, d.Class = change, profiles.Control
+		d.Origin = profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}
+		q.Denials = append(q.Denials, d)
+	}
+	return &q
 }
 
 func newOwnIn(parent string) (*own, error) {
@@ -214,7 +233,7 @@ func (o *own) remove() error {
 	if !o.left {
 		err = removeTree(o.dir)
 	}
-	for _, f := range [...]*os.File{o.seen, o.lock} {
+	for _, f := range [...]*os.File{o.seen, o.cacheLock, o.lock} {
 		if f != nil {
 			f.Close()
 		}

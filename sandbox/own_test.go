@@ -21,7 +21,7 @@ func TestGuarded(t *testing.T) {
 			continue // macOS has no /dev/shm
 		}
 		p := &profiles.Profile{Paths: []profiles.PathRule{{Path: root, Tree: true, Access: change | profiles.Read}}}
-		q := sandbox.Guarded(p)
+		q := sandbox.Guarded(p, "")
 		if err := q.Validate(); err != nil {
 			t.Errorf("%s: %v", root, err)
 		}
@@ -35,6 +35,28 @@ func TestGuarded(t *testing.T) {
 			}
 			if !q.Allows(path, profiles.Read).Allowed {
 				t.Errorf("%s cannot be read", path)
+			}
+		}
+	}
+}
+
+// Nor in the caches that are kept for runs, where it was granted what they are in.
+func TestGuardedCaches(t *testing.T) {
+	const change = profiles.Write | profiles.Create | profiles.Delete
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	caches := filepath.Join(home, ".cache/skillrun")
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: home, Tree: true, Access: change | profiles.Read}}}
+	q := sandbox.Guarded(p, caches)
+	if err := q.Validate(); err != nil {
+		t.Error(err)
+	}
+	for path, want := range map[string]bool{caches: false, caches + "/run/x": false, caches + "0": true, home + "/.cache/x": true} {
+		for _, access := range []profiles.Access{profiles.Write, profiles.Create, profiles.Delete} {
+			if got := q.Allows(path, access).Allowed; got != want || !p.Allows(path, access).Allowed {
+				t.Errorf("%v %s is allowed: %t", access, path, got)
 			}
 		}
 	}

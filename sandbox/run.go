@@ -49,6 +49,13 @@ type Spec struct {
 	Argv []string
 	// Dir is the working directory.
 	Dir string
+	// Caches is the directory of the caches that are kept from run to run, "" for
+	// none; no run changes another's there. Cache names the run's own in it: runs of
+	// the same name must have the same rights, since each uses what another has left.
+	// "" is for caches that end with the run. (On macOS all do.)
+	Caches, Cache string
+	// Uncached is told why the kept caches could not be had, if it is not nil.
+	Uncached func(error)
 	// Environ is the caller's environment, of which the profile passes some.
 	Environ []string
 	// Parents are the proxies by which this machine reaches what the profile

@@ -99,11 +99,14 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer release()
 	}
+	own.takeCache(spec, features.Supervised())
 	furnish := sync.OnceValue(func() error {
 		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
 			return err
 		}
-		return linkHome(own.home(), spec.Profile)
+		err := linkHome(own.home(), spec.Profile)
+		own.linkCache()
+		return err
 	})
 	go furnish()
 	defer furnish() // the room may go only then
@@ -160,7 +163,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}
 	if plan.Nested {
-		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile)), facts.Own, facts.Private, ownUmask)
+		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile, spec.Caches)), facts.Own, own.cache, facts.Private, ownUmask)
 		if err != nil {
 			return Result{}, err
 		}
@@ -286,12 +289,12 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 		facts.Proxied = spec.Parents.Serve(&spec.Profile.Network)
 		return facts
 	}
-	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn)}
+	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn), cache: o.cache}
 	standing := of(stands)
 	standing.FS = nil
 	c := spec.Compiled
 	if c == nil || c.Features != f || !reflect.DeepEqual(c.Facts, standing) {
-		fresh = &Compiled{*linux.Compile(stands.guarded(spec.Profile), f, of(stands)), f, standing}
+		fresh = &Compiled{*linux.Compile(stands.guarded(spec.Profile, spec.Caches), f, of(stands)), f, standing}
 		c = fresh
 	}
 	return c.Plan.Move(stands.dir, o.dir), of(o), fresh
@@ -299,15 +302,15 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
-// for theirs.
-func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS, parents *egress.Parents) *linux.Plan {
+// for theirs. caches is the directory of those that are kept, "" for none.
+func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS, parents *egress.Parents, caches string) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
 	stands := standsIn()
 	facts := factsFor(stands, p, f, files)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
 	facts.Proxied = parents.Serve(&p.Network)
-	return linux.Compile(stands.guarded(p), f, facts)
+	return linux.Compile(stands.guarded(p, caches), f, facts)
 }
 
 func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.Facts {
@@ -319,6 +322,9 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.
 		Namespaces: f.Namespaces,
 		Supervise:  true,
 		Foreign:    foreign(p.Workspace),
+	}
+	if o.cache != "" {
+		facts.Own = append(facts.Own, o.cache)
 	}
 	for _, s := range o.shared() {
 		facts.Own = append(facts.Own, s[1])
@@ -349,9 +355,10 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 	}
 	config := linux.Supervision{
 		Run:          spec.Run,
-		Profile:      plan.WithLinked(own.guarded(spec.Profile)),
+		Profile:      plan.WithLinked(own.guarded(spec.Profile, spec.Caches)),
 		Filter:       plan.Filter,
 		Own:          facts.Own,
+		Apart:        own.cache,
 		Denied:       plan.Denied,
 		Hidden:       plan.Hidden(),
 		Starts:       plan.Starts(),

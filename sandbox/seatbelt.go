@@ -102,7 +102,7 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 
 // compile makes the policy of a run, with the tag of its denials.
 func (s *seatbelt) compile(spec *Spec, own *own, proxy *proxy) (*darwin.Policy, string, error) {
-	p := own.guarded(spec.Profile)
+	p := own.guarded(spec.Profile, spec.Caches)
 	facts := &darwin.Facts{
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),

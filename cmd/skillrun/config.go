@@ -216,20 +216,28 @@ func (c *configuration) approvals() (terms []policy.Term) {
 	return terms
 }
 
-// strict is the first that a file names, else the preset's; what the system
-// makes strict stays so.
 func (c *configuration) strict(preset *policy.Preset) bool {
+	return c.choice(func(f *policy.Config) policy.Choice { return f.Strict }, preset.Strict)
+}
+
+func (c *configuration) fresh(preset *policy.Preset) bool {
+	return c.choice(func(f *policy.Config) policy.Choice { return f.Fresh }, preset.Fresh)
+}
+
+// choice is the first that a file makes, else the preset's; the system's yes
+// stays one.
+func (c *configuration) choice(of func(*policy.Config) policy.Choice, preset bool) bool {
 	for _, f := range c.files[c.system:] {
-		if f.Strict == policy.Yes {
+		if of(f) == policy.Yes {
 			return true
 		}
 	}
 	for _, f := range c.files {
-		if f.Strict != policy.Unset {
-			return f.Strict == policy.Yes
+		if made := of(f); made != policy.Unset {
+			return made == policy.Yes
 		}
 	}
-	return preset.Strict
+	return preset
 }
 
 func (c *configuration) allowGaps() (gaps []string) {

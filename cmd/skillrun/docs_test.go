@@ -118,6 +118,7 @@ func TestPresetsAreDocumented(t *testing.T) {
 	b.WriteString(strings.Repeat("|---", len(presets)+1) + "|\n")
 	row("untrusted skills are refused", func(p *policy.Preset) string { return yes(p.RejectUntrusted) })
 	row("strict", func(p *policy.Preset) string { return yes(p.Strict) })
+	row("no caches are kept", func(p *policy.Preset) string { return yes(p.Fresh) })
 	row("clauses that may be gaps", func(p *policy.Preset) string { return strings.Join(p.GapNames(), " ") })
 	row("what wants confirming", func(p *policy.Preset) string {
 		return map[policy.Approve]string{policy.ApproveAsk: "is asked", policy.ApproveNone: "is not granted", policy.ApproveDeclared: "is granted"}[p.Approve]

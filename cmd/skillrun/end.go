@@ -51,9 +51,6 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
 	}
-	if r.rebuilt != "" {
-		hint("go compiled in a cache of the run's own, the standard library with it, each time anew; %s %s lets runs use and change yours", grantFlag("filesystem.read:"+r.rebuilt), grantFlag("filesystem.write:"+r.rebuilt))
-	}
 	if path := r.unseen(); code != 0 && path != "" {
 		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
 		if g := grantFlag("filesystem.read:" + path); g != "" {
@@ -164,10 +161,6 @@ func (r *recorder) left(home string) {
 		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
 			r.lost = append(r.lost, name)
 		}
-	}
-	const cache = ".cache/go-build"
-	if os.Getenv("GOCACHE") == "" && hasFile(filepath.Join(home, cache)) && hasFile(filepath.Join(r.job.host.Home, cache)) {
-		r.rebuilt = "~/" + cache
 	}
 	entries, _ = os.ReadDir(home)
 	for _, e := range entries {

@@ -112,7 +112,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	}
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
-		strict: d.strict, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv, decisive: d.decisive,
+		strict: d.strict, fresh: d.fresh, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv, decisive: d.decisive,
 		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output

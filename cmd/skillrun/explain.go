@@ -60,7 +60,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p = sandbox.Guarded(p)
+	p = sandbox.Guarded(p, j.caches())
 	confirmed := p // if all that is asked were granted
 	if pending := j.pending(); len(pending) > 0 {
 		if confirmed, err = j.set.Accept(keysOf(pending)...).Profile(j.host, j.inputs()); err != nil {
@@ -320,6 +320,11 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
 	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
+	if cache, caches := j.cache(p), j.caches(); cache == "" || caches == "" || j.host.OS != "linux" {
+		fmt.Fprintf(w, "caches:    its own, empty at the start\n")
+	} else {
+		fmt.Fprintf(w, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(caches, cache)))
+	}
 	fmt.Fprintln(w, "\nrights:")
 	for _, e := range append(j.set.Entries(), j.set.Grants()...) {
 		fmt.Fprintf(w, "  %-8s %-24s %s\n", e.Effect, e.Capability, policy.Escape(e.Pos.String()))

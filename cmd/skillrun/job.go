@@ -39,6 +39,7 @@ type job struct {
 	terms     []policy.Term // of answers for good
 	unasked   bool          // approve is none by the preset or a configuration
 	strict    bool
+	fresh     bool // no caches of earlier runs, and none for later ones
 	allowGaps []string
 	memory    *memory  // what the user said before; nil if nothing
 	argv      []string // as the command will get it
@@ -68,6 +69,7 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "preset", Usage: "use the settings `NAME`: standard (the default), paranoid, power-user or ci"},
 		&cli.StringSliceFlag{Name: "mount", Usage: "give the run another directory, `ROLE=DIR[:ro|rw]`, to read (the default) or to change"},
 		&cli.StringSliceFlag{Name: "allow-gap", Usage: "run although `CLAUSE` cannot be enforced here; the refusal and --receipt name clauses"},
+		&cli.BoolFlag{Name: "fresh", Usage: "begin with empty caches, and keep none for later runs"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse to run unless the kernel itself holds every clause"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is being done"},
 	}, limitFlags()...)
@@ -196,6 +198,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	}
 	j.unasked = j.approve == policy.ApproveNone && !c.IsSet("approve") && !j.vars.noApprove
 	j.terms = config.approvals()
+	j.fresh = c.Bool("fresh") || config.fresh(j.preset)
 	j.strict = c.Bool("strict") || j.vars.strict || config.strict(j.preset)
 	for _, g := range c.StringSlice("allow-gap") {
 		if err := policy.CheckGap(g); err != nil {

@@ -39,6 +39,7 @@ import (
 type memo struct {
 	Key      [sha256.Size]byte
 	Sum      [sha256.Size]byte // of the profile
+	Cache    string            // see [job.cache]
 	Profile  profiles.Profile
 	Compiled sandbox.Compiled
 	Sifts    [][]profiles.Denial // of what was sifted
@@ -157,13 +158,14 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode, streams string) (key 
 		Inputs  policy.Inputs
 		Mode    sandbox.Mode
 		Streams string
+		Fresh   bool
 		OS      string
 		Home    string
 		Account string
 		User    string
 		UID     int
 		Env     map[string]string
-	}{program, version, j.set, in, mode, streams, host.OS, host.Home, host.Account, host.User, host.UID, host.Env}
+	}{program, version, j.set, in, mode, streams, j.fresh, host.OS, host.Home, host.Account, host.User, host.UID, host.Env}
 	return sha256.Sum256(pack(make([]byte, 0, 16<<10), reflect.ValueOf(facts))), true
 }
 
@@ -187,7 +189,7 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 	if err != nil {
 		return nil, nil, err
 	}
-	m = &memo{Key: key, Profile: *p, Sum: p.Hash()}
+	m = &memo{Key: key, Profile: *p, Sum: p.Hash(), Cache: j.cache(p)}
 	files, isSnapshot := j.host.FS.(*snapshot)
 	if !ok || !isSnapshot {
 		return m, nil, nil

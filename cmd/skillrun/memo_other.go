@@ -12,6 +12,7 @@ import (
 // A memo is the profile of a run. Only on Linux are earlier ones kept.
 type memo struct {
 	Sum      [sha256.Size]byte // of the profile
+	Cache    string            // only on Linux
 	Profile  profiles.Profile
 	Compiled sandbox.Compiled
 }

@@ -85,7 +85,7 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 	}
 	if file == "" {
 		if j.host.OS == "darwin" { // of another machine nobody knows the user's number
-			m.profile = sandbox.Guarded(m.profile)
+			m.profile = sandbox.Guarded(m.profile, j.caches())
 		}
 		lookAround(m.facts, m.profile)
 	}

@@ -29,7 +29,6 @@ type recorder struct {
 	id      string
 	temp    string   // the run's TMPDIR
 	lost    []string // of what the command names in /tmp, what was made there
-	rebuilt string   // the user's cache that the run did not have
 	unkept  []string // of the run's HOME, directories that are not hidden, as ~/name
 	begin   time.Time
 	receipt profiles.Receipt

@@ -23,6 +23,7 @@ type decider struct {
 	vars      variables
 	settings  session.Settings
 	strict    bool
+	fresh     bool
 	allowGaps []string
 	decisive  []string // files that say what runs may do
 }
@@ -73,6 +74,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		return nil, usage(err)
 	}
 	d.strict = d.vars.strict || config.strict(p)
+	d.fresh = config.fresh(p)
 	d.allowGaps = append(config.allowGaps(), p.GapNames()...)
 	d.decisive = config.decisive()
 	j := &job{host: d.host, cwd: workspace, workspace: workspace}

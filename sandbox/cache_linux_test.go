@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Caches that nobody has used for a month go when others are made; a run's do not.
+func TestCachesUnused(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "caches")
+	take := func(name string) *os.File {
+		t.Helper()
+		dir, lock, err := cacheIn(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { lock.Close() })
+		if err := os.WriteFile(filepath.Join(dir, ".cache", "x"), nil, 0o400); err != nil && !os.IsPermission(err) {
+			t.Fatal(err)
+		}
+		return lock
+	}
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(root, name, ".cache", "x"))
+		return err == nil
+	}
+	past := time.Now().Add(-cachesUnused - time.Hour)
+	age := func(names ...string) {
+		for _, name := range names {
+			if err := os.Chtimes(filepath.Join(root, name), past, past); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range []string{"unused", "again", "young"} {
+		take(name).Close()
+	}
+	take("used")
+	age("unused", "again", "used")
+	take("again").Close() // which is a use
+	take("new")
+	for name, want := range map[string]bool{"unused": false, "again": true, "young": true, "used": true, "new": true} {
+		if there(name) != want {
+			t.Errorf("%s is there: %t", name, !want)
+		}
+	}
+}
+
+// A directory of caches that others have a say in is not used.
+func TestCachesForeign(t *testing.T) {
+	root := t.TempDir()
+	for name, spoil := range map[string]func(caches, one string) error{
+		"all open":   func(caches, _ string) error { return os.Chmod(caches, 0o770) },
+		"one open":   func(_, one string) error { return os.Chmod(one, 0o707) },
+		"one a link": func(caches, one string) error { return errors.Join(os.Rename(one, one+"0"), os.Symlink(one+"0", one)) },
+		"one a file": func(_, one string) error { return errors.Join(os.RemoveAll(one), os.WriteFile(one, nil, 0o600)) },
+	} {
+		caches := filepath.Join(root, name)
+		one, lock, err := cacheIn(caches, "one")
+		if err != nil {
+			t.Fatalf("control: %s: %v", name, err)
+		}
+		lock.Close()
+		if err := spoil(caches, one); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := cacheIn(caches, "one"); err == nil {
+			t.Errorf("%s: %s is taken", name, got)
+		}
+	}
+}

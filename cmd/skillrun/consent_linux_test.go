@@ -115,6 +115,9 @@ func TestConsent(t *testing.T) {
 	if code, shown := u.at(u.touch("f"), "create and change files", "", askedOf, "what\n", askedOf, "o\n"); code != 0 || !u.made("f") {
 		t.Errorf("once: exit %d: %s", code, shown)
 	}
+	if code, shown := u.at(u.touch("e"), askedOf, "yes\n"); code != 0 || !u.made("e") {
+		t.Errorf("yes: exit %d: %s", code, shown)
+	}
 	if code, shown := u.at(u.touch("g"), askedOf, "c\n", "which, by number", "\n", "[n]o: ", "n\n"); code == 0 || u.made("g") {
 		t.Errorf("none chosen: exit %d: %s", code, shown)
 	}
@@ -396,6 +399,9 @@ func TestRetry(t *testing.T) {
 	}
 	if code, shown := u.at(read, refused, "", "[n]o: ", "r\n"); code != 0 || !strings.Contains(shown, "three,four") {
 		t.Errorf("once: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(read, refused, "", "[n]o: ", "y\n"); code != 0 || !strings.Contains(shown, "three,four") {
+		t.Errorf("yes: exit %d: %s", code, shown)
 	}
 	if code, shown := u.at(read, refused, "", "[n]o: ", "a\n"); code != 0 || !strings.Contains(shown, "three,four") {
 		t.Errorf("always: exit %d: %s", code, shown)

@@ -146,7 +146,7 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 			return reply{}, err
 		}
 		switch {
-		case word == "o" || word == "once":
+		case isOnce(word):
 			return reply{accepted: pending}, nil
 		case versioned && isAlways(word):
 			if terms, ok := termsOf(tty, strings.Fields(word)[1:]); ok {
@@ -164,6 +164,11 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 			}
 		}
 	}
+}
+
+// isOnce says whether an answer is for this once, which who only says yes means.
+func isOnce(answer string) bool {
+	return slices.Contains([]string{"o", "once", "y", "yes"}, answer)
 }
 
 // isAlways says whether an answer is for good: "a", or "a 30d", to end sometime.

@@ -90,7 +90,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		switch {
 		case err != nil || word == "n" || word == "no":
 			return nil, nil
-		case word == "r" || word == "retry":
+		case word == "r" || word == "retry" || isOnce(word):
 			return next, nil
 		case isAlways(word) && always != "":
 			terms, ok := termsOf(tty, strings.Fields(word)[1:])

@@ -182,7 +182,13 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 			if j.verbose {
 				say("an earlier run's plan holds")
 			}
-			return m, amend, nil
+			return m, func(c *sandbox.Compiled) {
+				if c != nil { // it is of another machine than this now is
+					os.Remove(memoFile(state, key))
+				} else if amend != nil {
+					amend()
+				}
+			}, nil
 		}
 	}
 	p, err := j.set.Profile(j.host, in)
@@ -214,7 +220,7 @@ func memoFile(state string, key [sha256.Size]byte) string {
 
 // recallMemo finds the memo with a key, if there is one and it still counts. Where
 // it is to be told of what is new, amend does that.
-func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func(*sandbox.Compiled)) {
+func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func()) {
 	fd, err := unix.Open(memoFile(state, key), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil
@@ -249,7 +255,7 @@ func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func(*sandb
 		return nil, nil
 	}
 	if r.other || r.stale > maxSifted {
-		amend = func(*sandbox.Compiled) { m.amend(state, text, *looks, l.changed, r) }
+		amend = func() { m.amend(state, text, *looks, l.changed, r) }
 	}
 	return m, amend
 }

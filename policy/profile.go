@@ -74,6 +74,7 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		}
 	}
 	l.preset(p)
+	p.OwnStores(h)
 	l.environment(p)
 	if err := l.mounts(p); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type (
 	}
 	toolRow struct {
 		Name, Marker, Set, Value, OS, Reason string
+		Fetch, Then, ThenValue               string
 		Places, Read, Exec                   []string
 	}
 	passRow struct {

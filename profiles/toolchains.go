@@ -3,6 +3,7 @@ package profiles
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +63,37 @@ func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 		}
 	}
 	return rules, vars
+}
+
+// OwnStores has tools that may fetch packages keep them in stores of the run's own,
+// where the user's, which a run does not write, would make them fail: it takes the
+// variables away that name these. What other programs of the user's rely on is
+// written by none of them.
+func (p *Profile) OwnStores(h *Host) {
+	if !p.Process.ExecuteOwn {
+		return // tools start what they fetch
+	}
+	for i := range toolRows {
+		row := &toolRows[i]
+		at := slices.IndexFunc(p.Env.Set, func(v EnvVar) bool { return v.Name == row.Set && v.Origin.Source == "built-in:toolchains" })
+		if row.Fetch == "" || at < 0 || !p.fetches(row.Fetch) {
+			continue
+		}
+		store := p.Env.Set[at]
+		p.Env.Set = slices.Delete(p.Env.Set, at, at+1)
+		_, given := h.Env[row.Then]
+		if row.Then != "" && !(given && p.Env.Lets(row.Then)) && !strings.ContainsAny(store.Value, ",|%?# ") {
+			p.Env.Set = append(p.Env.Set, EnvVar{Name: row.Then, Value: strings.ReplaceAll(row.ThenValue, "{}", store.Value), Origin: store.Origin})
+		}
+	}
+}
+
+// fetches says whether the run reaches one of the hosts of a group.
+func (p *Profile) fetches(group string) bool {
+	rules, _ := HostGroup(group)
+	return slices.ContainsFunc(rules, func(r HostRule) bool {
+		return p.Reaches(r.Host, r.Ports[0].First, TCP).Allowed
+	})
 }
 
 // tool gives the first place of a row that has its marker, as it is written.

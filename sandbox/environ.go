@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -14,6 +15,10 @@ import (
 // where a supervisor stands in for /tmp it would find none.
 var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP", "TMUX_TMPDIR"}
 
+// storeVariables have tools that do not take ~/.cache keep there, as those do, what
+// they fetch: it may be kept for later runs.
+var storeVariables = [...][2]string{{"CARGO_HOME", ".cache/cargo"}, {"GOMODCACHE", ".cache/go-mod"}}
+
 // OwnVariable says what a variable is set to that every run has for itself,
 // unless its profile sets it: "the run's own home directory". It is "" for any
 // other.
@@ -23,6 +28,11 @@ func OwnVariable(name string) string {
 		return "the run's own home directory"
 	case slices.Contains(tempVariables[:], name):
 		return "the run's own directory for temporary files"
+	}
+	for _, v := range storeVariables {
+		if v[0] == name {
+			return "~/" + v[1] + " of the run's own home directory"
+		}
 	}
 	return ""
 }
@@ -46,6 +56,11 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 	}
 	for _, name := range [...]string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
 		delete(vars, name) // they follow HOME
+	}
+	for _, v := range storeVariables {
+		if _, passed := vars[v[0]]; !passed {
+			vars[v[0]] = filepath.Join(home, v[1])
+		}
 	}
 	for _, v := range env.Set {
 		vars[v.Name] = v.Value

@@ -1,0 +1,56 @@
+package profiles_test
+
+import (
+	"testing"
+
+	"skillrun/profiles"
+)
+
+// What tools fetch they keep in a store of the run's own, where they may fetch it
+// and start it; elsewhere the user's is all there is.
+func TestOwnStores(t *testing.T) {
+	h := machine("/home/u/go/pkg/mod/cache/download/", "/home/u/.cargo/bin/cargo")
+	_, vars := profiles.Toolchains(h, "")
+	const mods, crates, fetched = "/home/u/go/pkg/mod", "/home/u/.cargo", "https://proxy.golang.org|file:///home/u/go/pkg/mod/cache/download,direct"
+	group := func(names ...string) (n profiles.Network) {
+		n.Mode = profiles.NetHosts
+		for _, name := range names {
+			rules, ok := profiles.HostGroup(name)
+			if !ok {
+				t.Fatal(name)
+			}
+			n.Hosts = append(n.Hosts, rules...)
+		}
+		return n
+	}
+	for _, c := range []struct {
+		what               string
+		network            profiles.Network
+		starts             bool
+		env                string // GOPROXY, which passes
+		mods, crates, from string
+	}{
+		{"no network", profiles.Network{}, true, "", mods, crates, ""},
+		{"another's packages", group("npm"), true, "", mods, crates, ""},
+		{"modules", group("go"), true, "", "", crates, fetched},
+		{"modules and crates", group("go", "crates"), true, "", "", "", fetched},
+		{"any host", profiles.Network{Mode: profiles.NetHost}, true, "", "", "", fetched},
+		{"nothing starts", profiles.Network{Mode: profiles.NetHost}, false, "", mods, crates, ""},
+		{"from somewhere else", group("go"), true, "https://mods.example.com", "", crates, ""},
+	} {
+		p := &profiles.Profile{Network: c.network, Process: profiles.Process{ExecuteOwn: c.starts}, Env: profiles.Env{Set: append([]profiles.EnvVar(nil), vars...)}}
+		delete(h.Env, "GOPROXY")
+		if c.env != "" {
+			h.Env["GOPROXY"] = c.env
+			p.Env.Allow = []profiles.EnvRule{{Name: "GOPROXY"}}
+		}
+		p.OwnStores(h)
+		got := map[string]string{}
+		for _, v := range p.Env.Set {
+			got[v.Name] = v.Value
+		}
+		if got["GOMODCACHE"] != c.mods || got["CARGO_HOME"] != c.crates || got["GOPROXY"] != c.from {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+}

@@ -49,12 +49,15 @@ func (t tree) add(s *scene, path string) {
 	rel := strings.TrimPrefix(path, s.dir+"/")
 	in, inside := strings.CutPrefix(rel, "home/project")
 	in = strings.TrimPrefix(in, "/")
-	if inside && in == "" || rel == "state" || strings.HasPrefix(rel, "state/skillrun") || rel == "victim.py" || rel == "home/.cache" || strings.HasPrefix(rel, "home/.cache/skillrun") {
+	if inside && in == "" || rel == "state" || strings.HasPrefix(rel, "state/skillrun") || rel == "victim.py" || rel == "home/.cache" || rel == "home/.cache/skillrun" {
 		return // the workspace's own times; what skillrun writes itself
 	}
 	_, err := unix.Lgetxattr(path, "security.capability", make([]byte, 64))
 	loose := err == nil || st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 || st.Mode&0o002 != 0 && st.Mode&unix.S_IFMT != unix.S_IFLNK
+	kept := strings.HasPrefix(rel, "home/.cache/skillrun/")
 	switch device := st.Mode&unix.S_IFMT == unix.S_IFCHR || st.Mode&unix.S_IFMT == unix.S_IFBLK; {
+	case kept && !loose && !device:
+		return // the run's own, for the next with its rights
 	case inside && strings.HasPrefix(in, "node_modules/") && !loose:
 		return // other programs are looked at there, not obeyed
 	case inside && device:

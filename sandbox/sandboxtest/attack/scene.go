@@ -133,7 +133,7 @@ func (s *scene) plantFiles(p *Program) error {
 	}{
 		{"home/.ssh/id_ed25519", 0o600, "$"}, {"home/.aws/credentials", 0o600, "$"}, {"home/.bashrc", 0o644, "alias\n"},
 		{"home/.config/gh/hosts.yml", 0o600, "$"}, {"home/.config/skillrun/config.toml", 0o600, "# $\n"}, {"home/.local/bin/tool", 0o755, "#!/bin/sh\n"},
-		{"home/Documents/file", 0o644, "$"}, {"home/Documents/victim", 0o644, "old\n"}, {"home/Documents/dir/inner", 0o644, "$"},
+		{"home/.cache/app/data", 0o600, "$"}, {"home/Documents/file", 0o644, "$"}, {"home/Documents/victim", 0o644, "old\n"}, {"home/Documents/dir/inner", 0o644, "$"},
 		{"home/Documents/setuid", 0o755, "x"},
 		{"home/project/README.md", 0o644, "old\n"}, {"home/project/old.txt", 0o644, "old\n"}, {"home/project/olddir/inner.txt", 0o644, "old\n"},
 		{"home/project/.env", 0o600, "TOKEN=$\n"}, {"home/project/server.key", 0o600, "$"}, {"home/project/sub/.env", 0o600, "$"}, {"home/project/sub/.git/config", 0o644, "[core]\n"},

@@ -8,19 +8,13 @@ import (
 	"skillrun/profiles"
 )
 
-// caches is the directory of the caches that are kept from run to run, "" if
-// there is none that only launchers choose what is in.
+// caches is the directory of the caches that are kept from run to run.
 func (j *job) caches() string {
 	dir := j.host.Env["XDG_CACHE_HOME"]
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(j.host.Home, ".cache")
 	}
-	dir = filepath.Join(dir, "skillrun")
-	trees := []string{j.workspace}
-	if j.skill != nil {
-		trees = append(trees, j.skill.Dir)
-	}
-	if !filepath.IsAbs(dir) || enclosing(j.host, dir, trees...) != "" {
+	if dir = filepath.Join(dir, "skillrun"); !filepath.IsAbs(dir) {
 		return ""
 	}
 	return dir
@@ -31,7 +25,9 @@ func (j *job) caches() string {
 // rights, and may leave as much in the workspace, where their user looks.
 func (j *job) cache(p *profiles.Profile) string {
 	const leave = profiles.Write | profiles.Create
-	if j.fresh || p.Workspace == "" || !p.Allows(filepath.Join(p.Workspace, "file"), leave).Allowed {
+	caches := j.caches()
+	if j.fresh || caches == "" || p.Workspace == "" || !p.Allows(filepath.Join(p.Workspace, "file"), leave).Allowed ||
+		enclosing(j.host, caches, p.Workspace, p.Skill) != "" {
 		return ""
 	}
 	rights := *p

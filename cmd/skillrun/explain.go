@@ -320,10 +320,10 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
 		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
 	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
-	if cache, caches := j.cache(p), j.caches(); cache == "" || caches == "" || j.host.OS != "linux" {
+	if cache := j.cache(p); cache == "" || j.host.OS != "linux" {
 		fmt.Fprintf(w, "caches:    its own, empty at the start\n")
 	} else {
-		fmt.Fprintf(w, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(caches, cache)))
+		fmt.Fprintf(w, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(j.caches(), cache)))
 	}
 	fmt.Fprintln(w, "\nrights:")
 	for _, e := range append(j.set.Entries(), j.set.Grants()...) {

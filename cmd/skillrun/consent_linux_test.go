@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -422,6 +423,22 @@ func TestRetry(t *testing.T) {
 	}
 	if code, shown := u.at(connect("other"), "1 refused: connect @other. [r]etry", "", "[n]o: ", "n\n"); code == 0 {
 		t.Errorf("socket: exit %d: %s", code, shown)
+	}
+	// Who removes a tree is refused each of its files, and means the tree; files here
+	// and there are what they are.
+	for i := range 12 {
+		u.write(fmt.Sprintf("work/tree/sub%d/file", i), "")
+	}
+	u.write("work/tree.txt", "")
+	remove := []string{"--approve", "ask", "--", "rm", "-rf", "tree"}
+	if code, shown := u.at(remove, "denied 7 more", "", "12 deletions in "+filepath.Join(u.work, "tree")+" were refused", "", "1 refused: delete "+filepath.Join(u.work, "tree")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("tree") {
+		t.Errorf("a tree: exit %d: %s", code, shown)
+	}
+	for _, name := range []string{"a", "b", "c", "tree/d"} {
+		u.write("work/"+name, "")
+	}
+	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "a", "b", "c", "tree/d"}, "4 refused: delete "+filepath.Join(u.work, "a")+", delete ", "", "[n]o: ", "r\n"); code != 0 || u.made("a") || u.made("tree/d") || !u.made("tree.txt") {
+		t.Errorf("here and there: exit %d: %s", code, shown)
 	}
 	// A program that the run makes is lifted by more than its path, as is said.
 	made := []string{"--skill", u.skillAt, "--approve", "ask", "--grant", "filesystem.write:" + u.work, "--", "sh", "-c", "cp /bin/true made; cp /bin/true too; ./made; ./too"}

@@ -30,6 +30,11 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
 	}
+	if dir, n := deletions(r.lifting, r.profile.Workspace); r.show && n > 0 {
+		if g := grantFlag((&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()); g != "" {
+			hint("%d deletions in %s were refused; %s allows any there", n, named(dir), g)
+		}
+	}
 	if r.show && told == 0 && code != 0 && r.six != nil {
 		say("denied %s", denialLine(r.job, r.profile, *r.six)) // it may have wanted it after all
 	}

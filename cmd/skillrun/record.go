@@ -65,6 +65,7 @@ type recorder struct {
 type lifting struct {
 	refusal sandbox.Refusal
 	grant   policy.Entry
+	whole   bool // it stands for more than a few deletions in a directory
 }
 
 func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*recorder, error) {
@@ -223,7 +224,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 		return
 	}
 	if e, ok := offerable(r.job.host, r.profile, &d); ok {
-		r.lifting = append(r.lifting, lifting{d, e})
+		r.lifting = append(r.lifting, lifting{refusal: d, grant: e})
 	}
 	if shown {
 		r.shown++

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,7 +50,8 @@ func changesSkill(p *profiles.Profile, d *sandbox.Refusal) bool {
 // the answers for the next run, nil for none.
 func (r *recorder) offer(code int, release func()) (*answers, error) {
 	j := r.job
-	if code == 0 || j.approve != policy.ApproveAsk || len(r.lifting) == 0 || len(r.lifting) > offered ||
+	list := together(r.lifting, r.profile.Workspace)
+	if code == 0 || j.approve != policy.ApproveAsk || len(list) == 0 || len(list) > offered ||
 		!isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
 		return nil, nil
 	}
@@ -61,9 +63,12 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 	defer tty.Close()
 	var what, texts []string
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
-	for _, l := range r.lifting {
+	for _, l := range list {
 		tried := policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
 		text := l.refusal.Grant()
+		if l.whole {
+			tried += " and all that is in it"
+		}
 		if l.refusal.Made && !slices.Contains(texts, text) {
 			tried += " (" + policy.Escape(named(text)) + ": " + wider(&l.refusal) + ")"
 		}
@@ -104,6 +109,50 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 			return next, nil
 		}
 	}
+}
+
+// fewDeletions is how many refused deletions are allowed each by its own name.
+const fewDeletions = 3
+
+// deletions gives the directory of a workspace that holds all that was not deleted,
+// where that is more than a few, and how many there were: whoever removes a tree is
+// refused each of its files, and means the tree.
+func deletions(list []lifting, workspace string) (dir string, n int) {
+	for i := range list {
+		d := &list[i].refusal
+		if d.Access&profiles.Delete == 0 {
+			continue
+		}
+		if n++; n == 1 {
+			dir = filepath.Dir(d.Path)
+		}
+		if strings.HasPrefix(dir+"/", d.Path+"/") {
+			dir = d.Path // itself, with what is in it
+		}
+		for dir != "/" && !strings.HasPrefix(d.Path+"/", dir+"/") {
+			dir = filepath.Dir(dir)
+		}
+	}
+	if n <= fewDeletions || workspace == "" || !strings.HasPrefix(dir+"/", workspace+"/") {
+		return "", 0
+	}
+	return dir, n
+}
+
+// together has one grant lift more than a few refused deletions, if they are of one
+// tree or cannot be shown each.
+func together(list []lifting, workspace string) []lifting {
+	dir, n := deletions(list, workspace)
+	if n == 0 || dir == workspace && len(list) <= offered {
+		return list
+	}
+	all := sandbox.Refusal{Path: dir, Access: profiles.Delete}
+	grant, err := policy.ParseGrant(all.Grant(), "prompt")
+	if err != nil {
+		return list
+	}
+	kept := slices.DeleteFunc(slices.Clone(list), func(l lifting) bool { return l.refusal.Access&profiles.Delete != 0 })
+	return append(kept, lifting{all, grant, true})
 }
 
 // wider says what a grant gives that is of more than one program.

@@ -149,12 +149,13 @@ func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
 	return p
 }
 
-// guardedAt adds denials if the profile could write in dir, but of except where
+// guardedAt adds denials if the profile could write somewhere in dir, but of except where
 // they cover the run's own directory.
 func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ...profiles.Denial) *profiles.Profile {
 	const change = profiles.Write | profiles.Create | profiles.Delete
 	any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
-	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) {
+	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) &&
+		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Access&change != 0 && strings.HasPrefix(r.Path, dir+"/") }) {
 		return p
 	}
 	q := *p

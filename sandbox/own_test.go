@@ -49,6 +49,10 @@ func TestGuardedCaches(t *testing.T) {
 	}
 	caches := filepath.Join(home, ".cache/skillrun")
 	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: home, Tree: true, Access: change | profiles.Read}}}
+	named := &profiles.Profile{Paths: []profiles.PathRule{{Path: caches + "/other", Tree: true, Access: change}}}
+	if sandbox.Guarded(named, caches).Allows(caches+"/other/x", profiles.Create).Allowed {
+		t.Error("a cache that is granted by its name is another run's all the same")
+	}
 	q := sandbox.Guarded(p, caches)
 	if err := q.Validate(); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,8 +17,12 @@ import (
 // take, and npm's.
 var cachesBeneath = [...]string{".cache", ".npm"}
 
-// cachesUnused is how long caches are kept that no run uses.
-const cachesUnused = 30 * 24 * time.Hour
+// cachesUnused is how long caches are kept that no run uses, mostCaches how many
+// there are at most.
+const (
+	cachesUnused = 30 * 24 * time.Hour
+	mostCaches   = 32
+)
 
 // takeCache finds or makes the caches that spec's run shares with those before
 // and after it that have the same rights. Whatever is wrong with them, the run
@@ -34,7 +39,7 @@ func (o *own) takeCache(spec *Spec, supervised bool) {
 	if spec.Cache == "" || !supervised {
 		return
 	}
-	dir, lock, err := cacheIn(spec.Caches, spec.Cache)
+	dir, lock, made, err := cacheIn(spec.Caches, spec.Cache)
 	if err != nil {
 		if spec.Uncached != nil {
 			spec.Uncached(err)
@@ -42,34 +47,35 @@ func (o *own) takeCache(spec *Spec, supervised bool) {
 		return
 	}
 	o.cache, o.cacheLock = dir, lock
+	if made {
+		go sweepCaches(filepath.Dir(dir), time.Now())
+	}
 }
 
 // cacheIn gives the directory of that name in the one of all caches, resolved,
-// and its lock.
-func cacheIn(caches, name string) (string, *os.File, error) {
+// and its lock. It is true if there was none.
+func cacheIn(caches, name string) (string, *os.File, bool, error) {
 	for _, dir := range [...]string{filepath.Dir(caches), caches} { // and no HOME
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			return "", nil, err
+			return "", nil, false, err
 		}
 	}
 	caches, err := filepath.EvalSymlinks(caches)
-	if err != nil {
-		return "", nil, err
+	if err == nil {
+		err = isOwnParent(caches)
 	}
-	if err := isOwnParent(caches); err != nil {
-		return "", nil, err
+	if err != nil {
+		return "", nil, false, err
 	}
 	dir := filepath.Join(caches, name)
-	made := os.Mkdir(dir, 0o700)
-	if made != nil && !errors.Is(made, os.ErrExist) {
-		return "", nil, made
-	}
-	if made == nil {
-		defer sweepCaches(caches, time.Now().Add(-cachesUnused))
+	err = os.Mkdir(dir, 0o700)
+	made := err == nil
+	if !made && !errors.Is(err, os.ErrExist) {
+		return "", nil, false, err
 	}
 	lock, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	// Only who takes them away has them alone.
 	if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
@@ -91,9 +97,9 @@ func cacheIn(caches, name string) (string, *os.File, error) {
 	}
 	if err != nil {
 		lock.Close()
-		return "", nil, fmt.Errorf("%s: %w", dir, err)
+		return "", nil, false, fmt.Errorf("%s: %w", dir, err)
 	}
-	return dir, lock, nil
+	return dir, lock, made, nil
 }
 
 // linkCache has the kept caches be found beneath HOME, unless something of the
@@ -106,15 +112,22 @@ func (o *own) linkCache() {
 	}
 }
 
-// sweepCaches removes those that were last taken before a time.
-func sweepCaches(caches string, before time.Time) {
+// sweepCaches removes those that are not in use, have not been for long, or are too
+// many. What a launcher that ends does not get to, another does.
+func sweepCaches(caches string, now time.Time) {
 	entries, err := os.ReadDir(caches)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.IsDir() || !info.ModTime().Before(before) {
+	used := func(e os.DirEntry) time.Time {
+		if info, err := e.Info(); err == nil && info.IsDir() {
+			return info.ModTime()
+		}
+		return now
+	}
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return used(b).Compare(used(a)) })
+	for i, e := range entries {
+		if i < mostCaches && now.Sub(used(e)) < cachesUnused {
 			continue
 		}
 		dir := filepath.Join(caches, e.Name())

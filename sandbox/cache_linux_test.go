@@ -2,18 +2,20 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 )
 
-// Caches that nobody has used for a month go when others are made; a run's do not.
+// Caches that nobody has used for a month go, and those used longest ago where
+// there are many; a run's do not.
 func TestCachesUnused(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "caches")
 	take := func(name string) *os.File {
 		t.Helper()
-		dir, lock, err := cacheIn(root, name)
+		dir, lock, _, err := cacheIn(root, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,10 +43,25 @@ func TestCachesUnused(t *testing.T) {
 	take("used")
 	age("unused", "again", "used")
 	take("again").Close() // which is a use
-	take("new")
-	for name, want := range map[string]bool{"unused": false, "again": true, "young": true, "used": true, "new": true} {
+	sweepCaches(root, time.Now())
+	for name, want := range map[string]bool{"unused": false, "again": true, "young": true, "used": true} {
 		if there(name) != want {
 			t.Errorf("%s is there: %t", name, !want)
+		}
+	}
+	old := time.Now().Add(-time.Hour)
+	for i := range mostCaches {
+		name := fmt.Sprint("more", i)
+		take(name).Close()
+		if err := os.Chtimes(filepath.Join(root, name), old, old.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age("used")
+	sweepCaches(root, time.Now())
+	for name, want := range map[string]bool{"used": true, "again": true, "young": true, "more0": false, "more1": false, "more2": true, "more31": true} {
+		if there(name) != want {
+			t.Errorf("of many %s is there: %t", name, !want)
 		}
 	}
 }
@@ -59,7 +76,7 @@ func TestCachesForeign(t *testing.T) {
 		"one a file": func(_, one string) error { return errors.Join(os.RemoveAll(one), os.WriteFile(one, nil, 0o600)) },
 	} {
 		caches := filepath.Join(root, name)
-		one, lock, err := cacheIn(caches, "one")
+		one, lock, _, err := cacheIn(caches, "one")
 		if err != nil {
 			t.Fatalf("control: %s: %v", name, err)
 		}
@@ -67,7 +84,7 @@ func TestCachesForeign(t *testing.T) {
 		if err := spoil(caches, one); err != nil {
 			t.Fatal(err)
 		}
-		if got, _, err := cacheIn(caches, "one"); err == nil {
+		if got, _, _, err := cacheIn(caches, "one"); err == nil {
 			t.Errorf("%s: %s is taken", name, got)
 		}
 	}

@@ -118,8 +118,9 @@ func rights(a profiles.Access, dir bool) uint64 {
 // gaps first.
 func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c := compiler{p: p, f: f, facts: facts, granted: map[string]uint64{}, inner: map[string]uint64{}}
-	c.listens = facts.Supervise && f.listens()
-	c.plan = &Plan{Nested: facts.Supervise && !c.listens && f.Supervised()}
+	c.listens = facts.Supervise && f.Notify && f.Seccomp
+	const needed = NotifyNames | NotifyMetadata
+	c.plan = &Plan{Nested: facts.Supervise && f.Seccomp && f.Landlock > 0 && !f.Notify && f.Outer&needed == needed}
 	c.supervise = c.listens || c.plan.Nested
 	if facts.Namespaces && f.Namespaces {
 		c.plan.Namespaces = c.namespaces()

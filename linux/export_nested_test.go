@@ -12,7 +12,7 @@ type Narrowing = narrowing
 
 // DescribeNested is what RegisterNested hands over.
 func DescribeNested(plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) ([]byte, error) {
-	return json.Marshal(narrow("0123456789ab", plan, profile, own, "", instead, umask))
+	return json.Marshal(narrow("0123456789ab", plan, profile, own, instead, umask))
 }
 
 func ReadNarrowing(text []byte) (*Narrowing, error) { return readNarrowing(text) }
@@ -24,6 +24,6 @@ func (n *Narrowing) Allows(outer *profiles.Profile, path string, access profiles
 	for _, dir := range n.Own {
 		own = append(own, string(dir))
 	}
-	ds := deciders{newDecider(outer, nil, "", nil, 0o22), newDecider(n.Profile, own, string(n.Apart), nil, n.Umask)}
+	ds := deciders{newDecider(outer, nil, "", nil, 0o22), newDecider(n.Profile, own, "", nil, n.Umask)}
 	return ds.rule(place{path: path}, access).ok()
 }

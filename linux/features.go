@@ -34,12 +34,3 @@ type Features struct {
 	// Cgroup says how the run's tree can be limited: "v2", "v1" or "".
 	Cgroup string `json:"cgroup"`
 }
-
-// Supervised says whether a supervisor makes what Landlock cannot tell apart: the
-// run's own, or that of a run around it.
-func (f Features) Supervised() bool {
-	const needed = NotifyNames | NotifyMetadata
-	return f.listens() || f.Seccomp && f.Landlock > 0 && !f.Notify && f.Outer&needed == needed
-}
-
-func (f Features) listens() bool { return f.Notify && f.Seccomp }

@@ -97,7 +97,6 @@ type narrowing struct {
 	Run     string            `json:"run"`
 	Profile *profiles.Profile `json:"profile"`
 	Own     [][]byte          `json:"own"`
-	Apart   []byte            `json:"apart,omitempty"` // of Own
 	Denied  [][]byte          `json:"denied"`
 	// Redirects are pairs; see [Redirect].
 	Redirects [][2][]byte `json:"redirects"`
@@ -121,14 +120,11 @@ func isRunName(s string) bool {
 }
 
 // narrow describes the run of a plan; see [RegisterNested].
-func narrow(run string, plan *Plan, profile *profiles.Profile, own []string, apart string, instead []Substitute, umask uint32) *narrowing {
+func narrow(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) *narrowing {
 	first := &plan.Layers[0]
 	n := &narrowing{Run: run, Profile: profile, Umask: umask, HandledFS: first.HandledFS, HandledNet: first.HandledNet}
 	for _, dir := range own {
 		n.Own = append(n.Own, []byte(dir))
-	}
-	if apart != "" {
-		n.Apart = []byte(apart)
 	}
 	for _, s := range instead {
 		n.Redirects = append(n.Redirects, [2][]byte{[]byte(s.From), []byte(s.To)})
@@ -169,9 +165,6 @@ func readNarrowing(text []byte) (*narrowing, error) {
 		return nil, fmt.Errorf("umask %#o", n.Umask)
 	}
 	names := append(append([][]byte(nil), n.Own...), n.Denied...)
-	if n.Apart != nil {
-		names = append(names, n.Apart)
-	}
 	for _, pair := range n.Redirects {
 		names = append(names, pair[0], pair[1])
 	}

@@ -40,12 +40,11 @@ func (e *NestedError) Error() string {
 func (e *NestedError) Unwrap() error { return e.Err }
 
 // RegisterNested hands a run to the supervisor around it: its name (12 letters and
-// digits), its profile, the directories that are its own, the one of them that
-// outlives it ("" for none), what they stand in for, and the launcher's umask.
+// digits), its profile, the directories that are its own, what they stand in for, and the launcher's umask.
 // The plan must be one whose Nested is set. Command.Nested then has the command
 // belong to it.
-func RegisterNested(run string, plan *Plan, profile *profiles.Profile, own []string, apart string, instead []Substitute, umask uint32) (*Nested, error) {
-	text, err := json.Marshal(narrow(run, plan, profile, own, apart, instead, umask))
+func RegisterNested(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
+	text, err := json.Marshal(narrow(run, plan, profile, own, instead, umask))
 	if err != nil {
 		return nil, &NestedError{err}
 	}

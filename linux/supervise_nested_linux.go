@@ -354,13 +354,6 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		}
 		own = append(own, is)
 	}
-	apart := ""
-	if about.Apart != nil {
-		var e unix.Errno
-		if apart, e = r.directory(about.Apart); e != 0 {
-			return e
-		}
-	}
 	for _, pair := range about.Redirects {
 		to, e := r.directory(pair[1])
 		if e != 0 {
@@ -387,7 +380,7 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		around, in.files = r.inner.rulesets, r.inner.files
 	}
 	in.files = append(slices.Clip(in.files), files)
-	in.deciders = append(slices.Clip(r.deciders), newDecider(about.Profile, own, apart, slices.Sorted(slices.Values(hidden)), about.Umask))
+	in.deciders = append(slices.Clip(r.deciders), newDecider(about.Profile, own, "", slices.Sorted(slices.Values(hidden)), about.Umask))
 	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: about.HandledFS, HandledAccessNet: about.HandledNet}, 0)
 	if err != nil {
 		return errno(err)

@@ -9,9 +9,9 @@ import (
 // What tools fetch they keep in a store of the run's own, where they may fetch it
 // and start it; elsewhere the user's is all there is.
 func TestOwnStores(t *testing.T) {
-	h := machine("/home/u/go/pkg/mod/cache/download/", "/home/u/.cargo/bin/cargo")
+	h := machine("/home/u/go/pkg/mod/cache/download/")
 	_, vars := profiles.Toolchains(h, "")
-	const mods, crates, fetched = "/home/u/go/pkg/mod", "/home/u/.cargo", "https://proxy.golang.org|file:///home/u/go/pkg/mod/cache/download,direct"
+	const mods, fetched = "/home/u/go/pkg/mod", "https://proxy.golang.org|file:///home/u/go/pkg/mod/cache/download,direct"
 	group := func(names ...string) (n profiles.Network) {
 		n.Mode = profiles.NetHosts
 		for _, name := range names {
@@ -24,19 +24,18 @@ func TestOwnStores(t *testing.T) {
 		return n
 	}
 	for _, c := range []struct {
-		what               string
-		network            profiles.Network
-		starts             bool
-		env                string // GOPROXY, which passes
-		mods, crates, from string
+		what       string
+		network    profiles.Network
+		starts     bool
+		env        string // GOPROXY, which passes
+		mods, from string
 	}{
-		{"no network", profiles.Network{}, true, "", mods, crates, ""},
-		{"another's packages", group("npm"), true, "", mods, crates, ""},
-		{"modules", group("go"), true, "", "", crates, fetched},
-		{"modules and crates", group("go", "crates"), true, "", "", "", fetched},
-		{"any host", profiles.Network{Mode: profiles.NetHost}, true, "", "", "", fetched},
-		{"nothing starts", profiles.Network{Mode: profiles.NetHost}, false, "", mods, crates, ""},
-		{"from somewhere else", group("go"), true, "https://mods.example.com", "", crates, ""},
+		{"no network", profiles.Network{}, true, "", mods, ""},
+		{"another's packages", group("npm"), true, "", mods, ""},
+		{"modules", group("go"), true, "", "", fetched},
+		{"any host", profiles.Network{Mode: profiles.NetHost}, true, "", "", fetched},
+		{"nothing starts", profiles.Network{Mode: profiles.NetHost}, false, "", mods, ""},
+		{"from somewhere else", group("go"), true, "https://mods.example.com", "", ""},
 	} {
 		p := &profiles.Profile{Network: c.network, Process: profiles.Process{ExecuteOwn: c.starts}, Env: profiles.Env{Set: append([]profiles.EnvVar(nil), vars...)}}
 		delete(h.Env, "GOPROXY")
@@ -49,7 +48,7 @@ func TestOwnStores(t *testing.T) {
 		for _, v := range p.Env.Set {
 			got[v.Name] = v.Value
 		}
-		if got["GOMODCACHE"] != c.mods || got["CARGO_HOME"] != c.crates || got["GOPROXY"] != c.from {
+		if got["GOMODCACHE"] != c.mods || got["GOPROXY"] != c.from {
 			t.Errorf("%s: %v", c.what, got)
 		}
 	}

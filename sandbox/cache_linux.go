@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,8 +27,8 @@ const (
 
 // takeCache finds or makes the caches that spec's run shares with those before
 // and after it that have the same rights. Whatever is wrong with them, the run
-// then has none but its own: nothing but time is lost. So it is where nobody
-// keeps files from having a name among them and one elsewhere.
+// then has none but its own: nothing but time is lost. So it is where no supervisor
+// of its own keeps files from having a name among them and one elsewhere.
 func (o *own) takeCache(spec *Spec, supervised bool) {
 	if o.cache != "" { // of a first try of the run
 		o.cacheLock.Close()
@@ -36,10 +37,14 @@ func (o *own) takeCache(spec *Spec, supervised bool) {
 		}
 		o.cache, o.cacheLock = "", nil
 	}
-	if spec.Cache == "" || !supervised {
+	if spec.Cache == "" {
 		return
 	}
-	dir, lock, made, err := cacheIn(spec.Caches, spec.Cache)
+	err := errors.New("no supervisor of its own rules on them")
+	dir, lock, made := "", (*os.File)(nil), false
+	if supervised {
+		dir, lock, made, err = cacheIn(spec.Caches, spec.Cache)
+	}
 	if err != nil {
 		if spec.Uncached != nil {
 			spec.Uncached(err)
@@ -52,23 +57,22 @@ func (o *own) takeCache(spec *Spec, supervised bool) {
 	}
 }
 
-// cacheIn gives the directory of that name in the one of all caches, resolved,
-// and its lock. It is true if there was none.
+// cacheIn gives the directory of that name in the one of all caches, and its lock.
+// It is true if there was none. No link leads there: a run may have made it.
 func cacheIn(caches, name string) (string, *os.File, bool, error) {
 	for _, dir := range [...]string{filepath.Dir(caches), caches} { // and no HOME
 		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return "", nil, false, err
 		}
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return "", nil, false, fmt.Errorf("%s: not a directory", dir)
+		}
 	}
-	caches, err := filepath.EvalSymlinks(caches)
-	if err == nil {
-		err = isOwnParent(caches)
-	}
-	if err != nil {
+	if err := isOwnParent(caches); err != nil {
 		return "", nil, false, err
 	}
 	dir := filepath.Join(caches, name)
-	err = os.Mkdir(dir, 0o700)
+	err := os.Mkdir(dir, 0o700)
 	made := err == nil
 	if !made && !errors.Is(err, os.ErrExist) {
 		return "", nil, false, err
@@ -102,38 +106,60 @@ func cacheIn(caches, name string) (string, *os.File, bool, error) {
 	return dir, lock, made, nil
 }
 
-// linkCache has the kept caches be found beneath HOME, unless something of the
-// user's was granted there, or who started this may not make links.
-func (o *own) linkCache() {
+// linkCache has the kept caches be found beneath HOME, where who started this may
+// make links and nothing of the user's is granted there.
+func (o *own) linkCache(spec *Spec) {
 	for _, name := range cachesBeneath {
-		if o.cache != "" {
-			os.Symlink(filepath.Join(o.cache, name), filepath.Join(o.home(), name))
+		if o.cache == "" {
+			return
+		}
+		if err := os.Symlink(filepath.Join(o.cache, name), filepath.Join(o.home(), name)); err != nil && spec.Uncached != nil {
+			spec.Uncached(err)
 		}
 	}
 }
 
 // sweepCaches removes those that are not in use, have not been for long, or are too
-// many. What a launcher that ends does not get to, another does.
+// many. What a launcher that ends does not get to, another does; nobody uses a part.
 func sweepCaches(caches string, now time.Time) {
 	entries, err := os.ReadDir(caches)
 	if err != nil {
 		return
 	}
 	used := func(e os.DirEntry) time.Time {
-		if info, err := e.Info(); err == nil && info.IsDir() {
+		if info, err := e.Info(); err == nil {
 			return info.ModTime()
 		}
 		return now
 	}
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return used(b).Compare(used(a)) })
-	for i, e := range entries {
-		if i < mostCaches && now.Sub(used(e)) < cachesUnused {
+	const gone = ".gone-"
+	kept := 0
+	for _, e := range entries {
+		dir := filepath.Join(caches, e.Name())
+		swept := strings.HasPrefix(e.Name(), gone)
+		if !swept && !isCacheName(e.Name()) || isOwnParent(dir) != nil {
+			continue // nothing of ours
+		}
+		if !swept && kept < mostCaches && now.Sub(used(e)) < cachesUnused {
+			kept++
 			continue
 		}
-		dir := filepath.Join(caches, e.Name())
-		if lock, err := lockDirectory(dir); err == nil {
-			removeTree(dir)
-			lock.Close()
+		lock, err := lockDirectory(dir)
+		if err != nil {
+			continue
 		}
+		if to := filepath.Join(caches, gone+newID()); swept || os.Rename(dir, to) == nil {
+			if !swept {
+				dir = to
+			}
+			removeTree(dir)
+		}
+		lock.Close()
 	}
+}
+
+// isCacheName says whether a name is one of [Spec.Cache].
+func isCacheName(name string) bool {
+	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }

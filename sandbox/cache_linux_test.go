@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"os"
@@ -13,9 +14,10 @@ import (
 // there are many; a run's do not.
 func TestCachesUnused(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "caches")
+	hex := func(name string) string { return fmt.Sprintf("%x", md5.Sum([]byte(name))) }
 	take := func(name string) *os.File {
 		t.Helper()
-		dir, lock, _, err := cacheIn(root, name)
+		dir, lock, _, err := cacheIn(root, hex(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,13 +28,13 @@ func TestCachesUnused(t *testing.T) {
 		return lock
 	}
 	there := func(name string) bool {
-		_, err := os.Stat(filepath.Join(root, name, ".cache", "x"))
+		_, err := os.Stat(filepath.Join(root, hex(name), ".cache", "x"))
 		return err == nil
 	}
 	past := time.Now().Add(-cachesUnused - time.Hour)
 	age := func(names ...string) {
 		for _, name := range names {
-			if err := os.Chtimes(filepath.Join(root, name), past, past); err != nil {
+			if err := os.Chtimes(filepath.Join(root, hex(name)), past, past); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,6 +44,18 @@ func TestCachesUnused(t *testing.T) {
 	}
 	take("used")
 	age("unused", "again", "used")
+	// What a sweep did not get done is done; what is no cache is left.
+	for _, other := range []string{".gone-1", "approvals", hex("file")[:31]} {
+		dir := filepath.Join(root, other)
+		if err := errors.Join(os.MkdirAll(dir+"/x", 0o700), os.Chtimes(dir, past, past)); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := os.Stat(dir + "/x"); (err == nil) == (other == ".gone-1") {
+				t.Errorf("%s: %v", other, err)
+			}
+		}()
+	}
 	take("again").Close() // which is a use
 	sweepCaches(root, time.Now())
 	for name, want := range map[string]bool{"unused": false, "again": true, "young": true, "used": true} {
@@ -53,7 +67,7 @@ func TestCachesUnused(t *testing.T) {
 	for i := range mostCaches {
 		name := fmt.Sprint("more", i)
 		take(name).Close()
-		if err := os.Chtimes(filepath.Join(root, name), old, old.Add(time.Duration(i)*time.Second)); err != nil {
+		if err := os.Chtimes(filepath.Join(root, hex(name)), old, old.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,12 +84,19 @@ func TestCachesUnused(t *testing.T) {
 func TestCachesForeign(t *testing.T) {
 	root := t.TempDir()
 	for name, spoil := range map[string]func(caches, one string) error{
-		"all open":   func(caches, _ string) error { return os.Chmod(caches, 0o770) },
-		"one open":   func(_, one string) error { return os.Chmod(one, 0o707) },
+		"all open": func(caches, _ string) error { return os.Chmod(caches, 0o770) },
+		"one open": func(_, one string) error { return os.Chmod(one, 0o707) },
+		"all a link": func(caches, _ string) error {
+			return errors.Join(os.Rename(caches, caches+"0"), os.Symlink(caches+"0", caches))
+		},
+		"above a link": func(caches, _ string) error {
+			dir := filepath.Dir(caches)
+			return errors.Join(os.Rename(dir, dir+"0"), os.Symlink(dir+"0", dir))
+		},
 		"one a link": func(caches, one string) error { return errors.Join(os.Rename(one, one+"0"), os.Symlink(one+"0", one)) },
 		"one a file": func(_, one string) error { return errors.Join(os.RemoveAll(one), os.WriteFile(one, nil, 0o600)) },
 	} {
-		caches := filepath.Join(root, name)
+		caches := filepath.Join(root, name, "skillrun")
 		one, lock, _, err := cacheIn(caches, "one")
 		if err != nil {
 			t.Fatalf("control: %s: %v", name, err)

@@ -15,9 +15,9 @@ import (
 // where a supervisor stands in for /tmp it would find none.
 var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP", "TMUX_TMPDIR"}
 
-// storeVariables have tools that do not take ~/.cache keep there, as those do, what
-// they fetch: it may be kept for later runs.
-var storeVariables = [...][2]string{{"CARGO_HOME", ".cache/cargo"}, {"GOMODCACHE", ".cache/go-mod"}}
+// Go keeps the modules that it fetches beneath ~/.cache, too, where they may be kept
+// for later runs.
+const modulesVariable, modulesDir = "GOMODCACHE", ".cache/go-mod"
 
 // OwnVariable says what a variable is set to that every run has for itself,
 // unless its profile sets it: "the run's own home directory". It is "" for any
@@ -28,11 +28,8 @@ func OwnVariable(name string) string {
 		return "the run's own home directory"
 	case slices.Contains(tempVariables[:], name):
 		return "the run's own directory for temporary files"
-	}
-	for _, v := range storeVariables {
-		if v[0] == name {
-			return "~/" + v[1] + " of the run's own home directory"
-		}
+	case name == modulesVariable:
+		return "~/" + modulesDir + " of the run's own home directory"
 	}
 	return ""
 }
@@ -57,10 +54,8 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 	for _, name := range [...]string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
 		delete(vars, name) // they follow HOME
 	}
-	for _, v := range storeVariables {
-		if _, passed := vars[v[0]]; !passed {
-			vars[v[0]] = filepath.Join(home, v[1])
-		}
+	if _, passed := vars[modulesVariable]; !passed {
+		vars[modulesVariable] = filepath.Join(home, modulesDir)
 	}
 	for _, v := range env.Set {
 		vars[v.Name] = v.Value

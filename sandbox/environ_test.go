@@ -24,7 +24,7 @@ func TestEnviron(t *testing.T) {
 	}
 	caller := []string{"KEPT=a=b", "EMPTY=", "SET=theirs", "MY_TOKEN=named", "HOME=/theirs", "TMPDIR=/theirs", "XDG_CONFIG_HOME=/theirs", "XDG_DATA_HOME=/theirs", "nonsense", "=x",
 		"OTHER_TOKEN=1", "other_token=1", "LD_PRELOAD=1", "BASH_ENV=1", "GIT_SEQUENCE_EDITOR=1", "CGO_LDFLAGS_ALLOW=1", "MONGODB_URI=1", "Aws_Secret_Access_Key=1"}
-	want := []string{"CARGO_HOME=/h/.cache/cargo", "EMPTY=", "GOMODCACHE=/h/.cache/go-mod", "HOME=/h", "KEPT=a=b", "MY_TOKEN=named", "SET=ours", "TEMP=/t", "TMP=/t", "TMPDIR=/t", "TMUX_TMPDIR=/t", "XDG_DATA_HOME=/ours"}
+	want := []string{"EMPTY=", "GOMODCACHE=/h/.cache/go-mod", "HOME=/h", "KEPT=a=b", "MY_TOKEN=named", "SET=ours", "TEMP=/t", "TMP=/t", "TMPDIR=/t", "TMUX_TMPDIR=/t", "XDG_DATA_HOME=/ours"}
 	if diff := cmp.Diff(want, sandbox.Environ(env, caller, "/h", "/t")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

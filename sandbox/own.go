@@ -141,9 +141,6 @@ func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
 		}
 	}
 	if caches != "" {
-		if real, err := filepath.EvalSymlinks(caches); err == nil {
-			caches = real
-		}
 		p = guardedAt(p, caches, o.cache, []string{o.cache}, profiles.Denial{Path: caches})
 	}
 	return p

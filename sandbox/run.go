@@ -50,7 +50,8 @@ type Spec struct {
 	// Dir is the working directory.
 	Dir string
 	// Caches is the directory of the caches that are kept from run to run, "" for
-	// none; no run changes another's there. Cache names the run's own in it: runs of
+	// none; no run changes another's there. Cache names the run's own in it, by 32
+	// hexadecimal digits: runs of
 	// the same name must have the same rights, since each uses what another has left.
 	// "" is for caches that end with the run. (On macOS all do.)
 	Caches, Cache string

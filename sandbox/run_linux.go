@@ -99,13 +99,13 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer release()
 	}
-	own.takeCache(spec, features.Supervised())
+	own.takeCache(spec, features.Notify && features.Seccomp)
 	furnish := sync.OnceValue(func() error {
 		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
 			return err
 		}
 		err := linkHome(own.home(), spec.Profile)
-		own.linkCache()
+		own.linkCache(spec)
 		return err
 	})
 	go furnish()
@@ -163,7 +163,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}
 	if plan.Nested {
-		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile, spec.Caches)), facts.Own, own.cache, facts.Private, ownUmask)
+		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile, spec.Caches)), facts.Own, facts.Private, ownUmask)
 		if err != nil {
 			return Result{}, err
 		}

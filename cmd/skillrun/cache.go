@@ -3,18 +3,23 @@ package main
 import (
 	"encoding/hex"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"skillrun/policy"
 	"skillrun/profiles"
 )
 
-// caches is the directory of the caches that are kept from run to run.
+// caches is the directory of the caches that are kept from run to run, "" for none.
+// The environment is asked for HOME alone: a launcher guards only what it knows of.
 func (j *job) caches() string {
-	dir := j.host.Env["XDG_CACHE_HOME"]
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(j.host.Home, ".cache")
+	home, err := j.host.ResolvePrefix(j.host.Home)
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
 	}
-	if dir = filepath.Join(dir, "skillrun"); !filepath.IsAbs(dir) {
+	dir := filepath.Join(home, ".cache", "skillrun")
+	state, err := stateDir(j.host)
+	if err != nil || enclosing(j.host, state, dir) != "" || enclosing(j.host, dir, state, configDir(j.host)) != "" {
 		return ""
 	}
 	return dir
@@ -22,18 +27,30 @@ func (j *job) caches() string {
 
 // cache names the caches that a run with a profile shares with others, "" for
 // none. What one leaves there, those after it use: so they all have the same
-// rights, and may leave as much in the workspace, where their user looks.
+// rights, and may leave as much in the workspace, where their user looks. Where
+// something of the user's own caches is granted or denied, a run's HOME has that.
 func (j *job) cache(p *profiles.Profile) string {
 	const leave = profiles.Write | profiles.Create
 	caches := j.caches()
-	if j.fresh || caches == "" || p.Workspace == "" || !p.Allows(filepath.Join(p.Workspace, "file"), leave).Allowed ||
+	if j.fresh || caches == "" || !filepath.IsAbs(j.host.Env["HOME"]) || p.Workspace == "" || !p.Allows(filepath.Join(p.Workspace, "file"), leave).Allowed ||
 		enclosing(j.host, caches, p.Workspace, p.Skill) != "" {
 		return ""
 	}
 	rights := *p
 	rights.Limits = profiles.Limits{} // an agent's commands have each their own
 	sum := rights.Hash()
-	return hex.EncodeToString(sum[:16])
+	name := hex.EncodeToString(sum[:16])
+	mine := filepath.Dir(caches) + "/"
+	if slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool { return d.Covers(filepath.Join(caches, name, "file")) }) ||
+		slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return strings.HasPrefix(r.Path, mine) && !builtIn(r.Origin.Source) }) {
+		return ""
+	}
+	return name
+}
+
+// builtIn says of a rule's source that no link in HOME leads to what it grants.
+func builtIn(source string) bool {
+	return source == "built-in:base" || source == "built-in:toolchains"
 }
 
 // uncached says why a run has caches of its own.

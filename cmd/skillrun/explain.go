@@ -60,6 +60,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	cache := j.cache(p)
 	p = sandbox.Guarded(p, j.caches())
 	confirmed := p // if all that is asked were granted
 	if pending := j.pending(); len(pending) > 0 {
@@ -85,7 +86,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 		explainEnv(w, p, receipt, name)
 	}
 	if !asked {
-		explainAll(w, j, p, receipt)
+		explainAll(w, j, p, receipt, cache)
 	}
 	return nil
 }
@@ -314,13 +315,13 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 
 // explainAll prints the effective policy: what is alike in every run is counted,
 // unless the user wants it all.
-func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt) {
+func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, cache string) {
 	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
 		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
 	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
-	if cache := j.cache(p); cache == "" || j.host.OS != "linux" {
+	if cache == "" || j.host.OS != "linux" {
 		fmt.Fprintf(w, "caches:    its own, empty at the start\n")
 	} else {
 		fmt.Fprintf(w, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(j.caches(), cache)))

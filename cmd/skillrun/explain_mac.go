@@ -66,7 +66,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		explainEnv(w, m.profile, m.policy.Receipt, name)
 	}
 	if !asked {
-		explainAll(w, j, m.profile, m.policy.Receipt)
+		explainAll(w, j, m.profile, m.policy.Receipt, "")
 	}
 	return nil
 }

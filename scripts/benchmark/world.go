@@ -51,7 +51,7 @@ func newWorld(skillrun string) (*world, error) {
 	if w.dir, err = os.MkdirTemp("", "skillrun-bench-"); err != nil {
 		return nil, err
 	}
-	w.env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CACHE_HOME="+filepath.Join(w.dir, "cache"))
+	w.env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(w.dir, "state"))
 	return w, w.build()
 }
 

@@ -94,9 +94,7 @@ func cacheIn(caches, name string) (string, *os.File, bool, error) {
 	}
 	for _, sub := range cachesBeneath {
 		if err == nil {
-			if err = unix.Mkdirat(int(lock.Fd()), sub, 0o700); err == unix.EEXIST {
-				err = nil
-			}
+			err = directoryIn(int(lock.Fd()), sub)
 		}
 	}
 	if err != nil {
@@ -104,6 +102,23 @@ func cacheIn(caches, name string) (string, *os.File, bool, error) {
 		return "", nil, false, fmt.Errorf("%s: %w", dir, err)
 	}
 	return dir, lock, made, nil
+}
+
+// directoryIn makes a directory in another where there is none, be it that a run
+// has put something else there.
+func directoryIn(dir int, name string) error {
+	err := unix.Mkdirat(dir, name, 0o700)
+	if err != unix.EEXIST {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return nil
+	}
+	if err := unix.Unlinkat(dir, name, 0); err != nil && err != unix.ENOENT {
+		return err
+	}
+	return unix.Mkdirat(dir, name, 0o700)
 }
 
 // linkCache has the kept caches be found beneath HOME, where who started this may

@@ -32,7 +32,9 @@ func (j *job) caches() string {
 func (j *job) cache(p *profiles.Profile) string {
 	const leave = profiles.Write | profiles.Create
 	caches := j.caches()
-	if j.fresh || caches == "" || !filepath.IsAbs(j.host.Env["HOME"]) || p.Workspace == "" || !p.Allows(filepath.Join(p.Workspace, "file"), leave).Allowed ||
+	if j.fresh || caches == "" || !filepath.IsAbs(j.host.Env["HOME"]) || p.Workspace == "" || !slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
+		return r.Tree && r.Access&leave == leave && (r.Path == p.Workspace || strings.HasPrefix(p.Workspace, strings.TrimSuffix(r.Path, "/")+"/"))
+	}) ||
 		enclosing(j.host, caches, p.Workspace, p.Skill) != "" {
 		return ""
 	}

@@ -351,6 +351,10 @@ func (j *job) profile() (*profiles.Profile, error) {
 func (j *job) inputs() policy.Inputs {
 	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Now: time.Now(), Mounts: j.mounts, Settings: j.decisive}
 	in.Program, in.Script = policy.Words(j.argv)
+	if a := j.host.Account; a != "" && a != j.host.Home {
+		// Launches that have the account's HOME keep caches there.
+		in.Settings = append(slices.Clip(in.Settings), filepath.Join(a, ".cache", "skillrun"))
+	}
 	if j.skill != nil {
 		in.Skill = j.skill.Dir
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -60,12 +61,18 @@ func (o *own) takeCache(spec *Spec, supervised bool) {
 // cacheIn gives the directory of that name in the one of all caches, and its lock.
 // It is true if there was none. No link leads there: a run may have made it.
 func cacheIn(caches, name string) (string, *os.File, bool, error) {
-	for _, dir := range [...]string{filepath.Dir(caches), caches} { // and no HOME
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			return "", nil, false, err
+	home := filepath.Dir(filepath.Dir(caches))
+	for _, dir := range [...]string{home, filepath.Dir(caches), caches} {
+		if dir != home {
+			if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+				return "", nil, false, err
+			}
 		}
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		var st unix.Stat_t
+		if err := unix.Lstat(dir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return "", nil, false, fmt.Errorf("%s: not a directory", dir)
+		} else if int(st.Uid) != os.Geteuid() { // root with a user's HOME
+			return "", nil, false, fmt.Errorf("%s: belongs to uid %d", dir, st.Uid)
 		}
 	}
 	if err := isOwnParent(caches); err != nil {
@@ -111,9 +118,14 @@ func directoryIn(dir int, name string) error {
 	if err != unix.EEXIST {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return nil
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || st.Mode&0o700 == 0o700 {
+			return err
+		}
+		return os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
 	}
 	if err := unix.Unlinkat(dir, name, 0); err != nil && err != unix.ENOENT {
 		return err

@@ -10,19 +10,17 @@ import (
 	"skillrun/profiles"
 )
 
-// caches is the directory of the caches that are kept from run to run, "" for none.
-// The environment is asked for HOME alone: a launcher guards only what it knows of.
+// caches is the directory of the caches that are kept from run to run, by this
+// launcher or another: each guards it. The environment is asked for HOME alone.
 func (j *job) caches() string {
 	home, err := j.host.ResolvePrefix(j.host.Home)
-	if err != nil || !filepath.IsAbs(home) {
+	if err != nil {
+		home = j.host.Home
+	}
+	if !filepath.IsAbs(home) {
 		return ""
 	}
-	dir := filepath.Join(home, ".cache", "skillrun")
-	state, err := stateDir(j.host)
-	if err != nil || enclosing(j.host, state, dir) != "" || enclosing(j.host, dir, state, configDir(j.host)) != "" {
-		return ""
-	}
-	return dir
+	return filepath.Join(home, ".cache", "skillrun")
 }
 
 // cache names the caches that a run with a profile shares with others, "" for
@@ -35,7 +33,11 @@ func (j *job) cache(p *profiles.Profile) string {
 	if j.fresh || caches == "" || !filepath.IsAbs(j.host.Env["HOME"]) || p.Workspace == "" || !slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
 		return r.Tree && r.Access&leave == leave && (r.Path == p.Workspace || strings.HasPrefix(p.Workspace, strings.TrimSuffix(r.Path, "/")+"/"))
 	}) ||
-		enclosing(j.host, caches, p.Workspace, p.Skill) != "" {
+		enclosing(j.host, caches, p.Workspace, p.Skill, configDir(j.host)) != "" {
+		return ""
+	}
+	state, err := stateDir(j.host)
+	if err != nil || enclosing(j.host, state, caches) != "" || enclosing(j.host, caches, state) != "" {
 		return ""
 	}
 	rights := *p
@@ -43,7 +45,9 @@ func (j *job) cache(p *profiles.Profile) string {
 	sum := rights.Hash()
 	name := hex.EncodeToString(sum[:16])
 	mine := filepath.Dir(caches) + "/"
-	if slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool { return d.Covers(filepath.Join(caches, name, "file")) }) ||
+	if slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
+		return d.Covers(filepath.Join(caches, name, "file")) || d.Match != "" && strings.HasPrefix(caches, strings.TrimSuffix(d.Path, "/")+"/")
+	}) ||
 		slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return strings.HasPrefix(r.Path, mine) && !builtIn(r.Origin.Source) }) {
 		return ""
 	}

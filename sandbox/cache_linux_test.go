@@ -83,7 +83,7 @@ func TestCachesUnused(t *testing.T) {
 // A directory of caches that others have a say in is not used.
 func TestCachesForeign(t *testing.T) {
 	root := t.TempDir()
-	for name, spoil := range map[string]func(caches, one string) error{
+	spoils := map[string]func(caches, one string) error{
 		"all open": func(caches, _ string) error { return os.Chmod(caches, 0o770) },
 		"one open": func(_, one string) error { return os.Chmod(one, 0o707) },
 		"all a link": func(caches, _ string) error {
@@ -95,8 +95,15 @@ func TestCachesForeign(t *testing.T) {
 		},
 		"one a link": func(caches, one string) error { return errors.Join(os.Rename(one, one+"0"), os.Symlink(one+"0", one)) },
 		"one a file": func(_, one string) error { return errors.Join(os.RemoveAll(one), os.WriteFile(one, nil, 0o600)) },
-	} {
-		caches := filepath.Join(root, name, "skillrun")
+	}
+	if os.Geteuid() == 0 { // with a user's HOME
+		spoils["home another's"] = func(caches, _ string) error { return os.Chown(filepath.Dir(filepath.Dir(caches)), 1000, -1) }
+	}
+	for name, spoil := range spoils {
+		caches := filepath.Join(root, name, ".cache", "skillrun")
+		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		one, lock, _, err := cacheIn(caches, "one")
 		if err != nil {
 			t.Fatalf("control: %s: %v", name, err)

@@ -61,19 +61,14 @@ func placeIn(mounts, groups string, writable func(string) bool, read func(string
 	}
 	dirs := map[string]string{} // likewise: directory of our group
 	tops := map[string]string{}
-	for line := range strings.Lines(mounts) {
-		f := strings.Fields(line)
-		dash := slices.Index(f, "-")
-		if dash < 6 || dash+3 >= len(f) {
-			continue
-		}
-		root, at := f[3], unescapeMount(f[4])
+	for m := range mountLines(mounts) {
+		root, at := m.Root, m.Point
 		var controllers []string
-		switch f[dash+1] {
+		switch m.fsType {
 		case "cgroup2":
 			controllers = []string{""}
 		case "cgroup":
-			controllers = strings.Split(f[dash+3], ",")
+			controllers = strings.Split(m.options, ",")
 		}
 		for _, c := range controllers {
 			path, known := own[c]
@@ -117,14 +112,6 @@ func limited(dir string, read func(string) string) bool {
 		}
 	}
 	return false
-}
-
-// unescapeMount undoes the octal escapes of mountinfo.
-func unescapeMount(s string) string {
-	for _, c := range [...][2]string{{`\040`, " "}, {`\011`, "\t"}, {`\012`, "\n"}, {`\134`, `\`}} {
-		s = strings.ReplaceAll(s, c[0], c[1])
-	}
-	return s
 }
 
 // Cgroup is a run's control groups. Its zero value is none.

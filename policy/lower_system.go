@@ -267,7 +267,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		switch {
 		case err != nil || !info.IsDir():
 			return fmt.Errorf("mount %s: %s is not a directory", m.Role, Escape(dir))
-		case dir == "/" || within(dir, l.place.Home):
+		case dir == "/" || slices.ContainsFunc(append(l.host.Aliases(l.place.Home), l.place.Home), func(home string) bool { return within(dir, home) }):
 			return fmt.Errorf("mount %s: %s holds the home directory", m.Role, Escape(dir))
 		}
 		for i := range p.Denials {

@@ -80,6 +80,7 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return nil, err
 	}
 	l.command(p)
+	p.DenyAliases(h)
 	l.except(p)
 	p.Normalize()
 	if err := p.Validate(); err != nil {

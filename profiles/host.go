@@ -24,6 +24,8 @@ type Host struct {
 	// CaseSensitive says that names which differ in case only are different
 	// files. It is false on an ordinary macOS volume.
 	CaseSensitive bool
+	// Mounts are those that give files a second name ([Overlapping]).
+	Mounts []Mount
 	// Env is the caller's environment.
 	Env map[string]string
 	// FS is the machine's file system, rooted at "/": os.DirFS("/"), or an

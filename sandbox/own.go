@@ -114,6 +114,16 @@ func newOwnBelow(roots []string) (*own, error) {
 	return nil, errors.New("make the run's own directory: " + strings.Join(errs, "; "))
 }
 
+// Shared are the directories that hold those of all of this user's runs.
+func Shared() (dirs []string) {
+	for _, root := range tempRoots {
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			dirs = append(dirs, ownParents(real))
+		}
+	}
+	return dirs
+}
+
 // standIn is the name of a run's own directory where no run is meant.
 const standIn = "RUN"
 
@@ -134,11 +144,8 @@ func Guarded(p *profiles.Profile, caches string) *profiles.Profile {
 // runs with other rights would use.
 func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
 	own := []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
-	for _, root := range tempRoots {
-		if real, err := filepath.EvalSymlinks(root); err == nil {
-			dir := ownParents(real)
-			p = guardedAt(p, dir, o.dir, own, profiles.Denial{Path: dir}, profiles.Denial{Path: real, Match: elsewhere()})
-		}
+	for _, dir := range Shared() {
+		p = guardedAt(p, dir, o.dir, own, profiles.Denial{Path: dir}, profiles.Denial{Path: filepath.Dir(dir), Match: elsewhere()})
 	}
 	if caches != "" {
 		p = guardedAt(p, caches, o.cache, []string{o.cache}, profiles.Denial{Path: caches})

@@ -22,6 +22,7 @@ import (
 	"skillrun/policy/scan"
 	"skillrun/policy/skill"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // job is one run as far as it is known before anything starts: what the
@@ -355,6 +356,16 @@ func (j *job) inputs() policy.Inputs {
 		// Launches that have the account's HOME keep caches there.
 		in.Settings = append(slices.Clip(in.Settings), filepath.Join(a, ".cache", "skillrun"))
 	}
+	if len(j.host.Mounts) > 0 { // what [sandbox.Guarded] keeps from runs has its second names here
+		held := append(sandbox.Shared(), j.caches())
+		for _, dir := range held {
+			for _, alias := range j.host.Aliases(dir) {
+				if !slices.Contains(held, alias) { // one /tmp by two names
+					in.Settings = append(slices.Clip(in.Settings), alias)
+				}
+			}
+		}
+	}
 	if j.skill != nil {
 		in.Skill = j.skill.Dir
 	}
@@ -366,7 +377,7 @@ func thisHost() *profiles.Host {
 	environ := os.Environ()
 	h := &profiles.Host{
 		OS: runtime.GOOS, UID: os.Geteuid(), CaseSensitive: runtime.GOOS != "darwin",
-		Env: make(map[string]string, len(environ)), FS: newSnapshot(), Home: os.Getenv("HOME"),
+		Env: make(map[string]string, len(environ)), FS: newSnapshot(), Mounts: mounts(), Home: os.Getenv("HOME"),
 	}
 	for _, kv := range environ {
 		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
@@ -428,14 +439,16 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 		if r, err := h.Resolve(home); err == nil {
 			home = r
 		}
+		holds := func(name string) bool { return name == resolved || strings.HasPrefix(name, resolved+"/") }
+		names := append(h.Aliases(home), home)
 		switch {
-		case resolved == home:
+		case slices.Contains(names, resolved):
 			return "", withHint{fmt.Errorf("the home directory %s cannot be the workspace: all of the user's files are in it", quote(resolved)), help}
-		case strings.HasPrefix(home, resolved+"/"):
+		case slices.ContainsFunc(names, holds):
 			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
 		}
 		for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
-			if r, err := h.Resolve(filepath.Join(home, root)); err == nil && (r == resolved || strings.HasPrefix(r, resolved+"/")) {
+			if r, err := h.Resolve(filepath.Join(home, root)); err == nil && slices.ContainsFunc(append(h.Aliases(r), r), holds) {
 				return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
 			}
 		}

@@ -59,3 +59,56 @@ func TestMountedStays(t *testing.T) {
 		t.Fatal("control: it is there")
 	}
 }
+
+// twiceScript runs what it is given, with a directory that may be written, before
+// and after a home and a workspace are mounted in there.
+const twiceScript = `
+outside=$1 work=$2; shift 2
+mkdir -p $outside/h $outside/w $work/.git/hooks || exit
+"$@"; echo before
+mount --bind $HOME $outside/h && mount --bind $work $outside/w || exit
+"$@"; echo after`
+
+// What is denied by one name is denied by those that mounts give it, too, also where
+// an earlier launch was before these mounts.
+func TestMountedTwice(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	if out, err := exec.Command("unshare", "-m", "sh", "-c", "mount --bind /usr /mnt").CombinedOutput(); err != nil {
+		sandboxtest.Skip(t, sandboxtest.Mounts, "no mounts: %v: %s", err, out)
+	}
+	const tries = `echo "$(cat $0/h/.ssh/id $0/h/notes 2>/dev/null)"; echo hook >$0/w/.git/hooks/post-commit; echo new >$0/w/new
+mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
+	twice := func(a *agent, argv ...string) string {
+		a.write("home/.ssh/id", "secret\n")
+		a.write("home/notes", "notes\n")
+		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", twiceScript, "sh", a.outside, a.work}, append(argv, "sh", "-c", tries, a.outside)...)...)
+		cmd.Dir, cmd.Env = a.work, a.env
+		b, _ := cmd.CombinedOutput()
+		return string(b)
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			argv := append([]string{program(t), "--grant", "filesystem.read:" + a.outside, "--grant", "filesystem.write:" + a.outside}, flags...)
+			out := twice(a, append(argv, "--")...)
+			if _, after, _ := strings.Cut(out, "before\n"); strings.Contains(after, "kept") {
+				t.Errorf("caches of others are made by the second name:\n%s", out)
+			}
+			if strings.Contains(out, "secret") || !strings.Contains(out, "notes") || !strings.HasSuffix(out, "after\n") {
+				t.Errorf("read by the second name, or nothing was:\n%s", out)
+			}
+			if a.read("work/.git/hooks/post-commit") != "-" || a.read("work/new") != "new\n" {
+				t.Errorf("a hook was written by the second name, or nothing was:\n%s", out)
+			}
+		})
+	}
+	a := newAgent(t)
+	if out := twice(a); strings.Count(out, "kept") != 2 || !strings.Contains(out, "secret") || a.read("work/.git/hooks/post-commit") != "hook\n" {
+		t.Errorf("control: %s", out)
+	}
+	cmd := exec.Command("unshare", "-m", "sh", "-c", `mount --bind $HOME $0/h && cd $0/h && "$@"`, a.outside, program(t), "--", "true")
+	cmd.Dir, cmd.Env = a.work, a.env
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be the workspace") {
+		t.Errorf("a home by its second name is a workspace: %v: %s", err, out)
+	}
+}

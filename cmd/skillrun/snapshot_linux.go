@@ -1,10 +1,23 @@
 package main
 
 import (
+	"os"
+
 	"golang.org/x/sys/unix"
 
 	"skillrun/audit/private"
+	"skillrun/linux"
+	"skillrun/profiles"
 )
+
+// mounts gives those by which files here have a second name.
+func mounts() []profiles.Mount {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil // no run starts without /proc
+	}
+	return linux.Mounts(string(b))
+}
 
 // listsAll says whether a name that the directory does not list is not there:
 // that is so on ordinary local file systems, unless the directory takes several

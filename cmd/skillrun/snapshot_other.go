@@ -2,6 +2,11 @@
 
 package main
 
+import "skillrun/profiles"
+
+// mounts: that a Mac's firmlinks are second names, its policies know.
+func mounts() []profiles.Mount { return nil }
+
 // listsAll: names that differ in case or composition may be one file here.
 func listsAll(string) bool { return false }
 

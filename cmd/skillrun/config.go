@@ -34,6 +34,8 @@ type configuration struct {
 	system     int // files from this index on are the system's
 	ceilings   []*policy.Document
 	narrowings []*policy.Document
+	// flagged says that a flag named the preset: files make that no looser.
+	flagged bool
 	// named are the files that files name, wherever those lie.
 	named []string
 }
@@ -202,6 +204,9 @@ func (c *configuration) preset() string {
 func (c *configuration) approve(preset *policy.Preset) policy.Approve {
 	for _, f := range c.files {
 		if f.HasApprove {
+			if c.flagged {
+				return min(f.Approve, preset.Approve)
+			}
 			return f.Approve
 		}
 	}
@@ -225,8 +230,11 @@ func (c *configuration) fresh(preset *policy.Preset) bool {
 }
 
 // choice is the first that a file makes, else the preset's; the system's yes
-// stays one.
+// stays one, and that of a preset that a flag names.
 func (c *configuration) choice(of func(*policy.Config) policy.Choice, preset bool) bool {
+	if c.flagged && preset {
+		return true
+	}
 	for _, f := range c.files[c.system:] {
 		if of(f) == policy.Yes {
 			return true

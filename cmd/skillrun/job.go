@@ -182,7 +182,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 // user's configuration, the system's, the preset. Variables narrow the result.
 func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) (err error) {
 	preset := c.String("preset")
-	if preset == "" {
+	if config.flagged = preset != ""; !config.flagged {
 		preset = config.preset()
 	}
 	if j.preset, err = policy.FindPreset(preset); err != nil {

@@ -1,6 +1,7 @@
 package profiles_test
 
 import (
+	"slices"
 	"testing"
 
 	"skillrun/profiles"
@@ -9,7 +10,7 @@ import (
 // What tools fetch they keep in a store of the run's own, where they may fetch it
 // and start it; elsewhere the user's is all there is.
 func TestOwnStores(t *testing.T) {
-	h := machine("/home/u/go/pkg/mod/cache/download/")
+	h := machine("/home/u/go/pkg/mod/cache/download/", "/home/u/.local/lib/python3.12/", "/home/u/.cargo/bin/", "/home/u/.cargo/config.toml")
 	_, vars := profiles.Toolchains(h, "")
 	const mods, fetched = "/home/u/go/pkg/mod", "https://proxy.golang.org|file:///home/u/go/pkg/mod/cache/download,direct"
 	group := func(names ...string) (n profiles.Network) {
@@ -33,6 +34,7 @@ func TestOwnStores(t *testing.T) {
 		{"no network", profiles.Network{}, true, "", mods, ""},
 		{"another's packages", group("npm"), true, "", mods, ""},
 		{"modules", group("go"), true, "", "", fetched},
+		{"packages of all kinds", group("go", "pypi", "crates"), true, "", "", fetched},
 		{"any host", profiles.Network{Mode: profiles.NetHost}, true, "", "", fetched},
 		{"nothing starts", profiles.Network{Mode: profiles.NetHost}, false, "", mods, ""},
 		{"from somewhere else", group("go"), true, "https://mods.example.com", "", ""},
@@ -51,5 +53,19 @@ func TestOwnStores(t *testing.T) {
 		if got["GOMODCACHE"] != c.mods || got["GOPROXY"] != c.from {
 			t.Errorf("%s: %v", c.what, got)
 		}
+		for name, host := range map[string]string{"PYTHONUSERBASE": "pypi.org", "CARGO_HOME": "static.crates.io"} {
+			fetches := c.starts && p.Reaches(host, 443, profiles.TCP).Allowed
+			if _, users := got[name]; users == fetches {
+				t.Errorf("%s: %s is the user's: %t", c.what, name, users)
+			}
+		}
+	}
+	rules, _ := profiles.Toolchains(h, "")
+	p := &profiles.Profile{Paths: rules}
+	if got := p.OfTool("python-user"); !slices.Equal(got, []string{"/home/u/.local/lib/python3.12"}) {
+		t.Errorf("the user's packages: %v", got)
+	}
+	if got := p.OfTool("cargo"); !slices.Contains(got, "/home/u/.cargo/config.toml") || len(p.OfTool("car")) != 0 {
+		t.Errorf("cargo's: %v", got)
 	}
 }

@@ -88,6 +88,17 @@ func (p *Profile) OwnStores(h *Host) {
 	}
 }
 
+// OfTool gives the paths that are granted because the user has a tool, a row of
+// data/toolchains.toml.
+func (p *Profile) OfTool(name string) (paths []string) {
+	for i := range p.Paths {
+		if r := &p.Paths[i]; r.Origin.Source == "built-in:toolchains" && strings.HasPrefix(r.Origin.Reason, name+": ") {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
 // fetches says whether the run reaches one of the hosts of a group.
 func (p *Profile) fetches(group string) bool {
 	rules, _ := HostGroup(group)

@@ -4,8 +4,8 @@ package profiles
 
 var toolRows = []toolRow{
 	{Exec: []string{"versions", "shims", "bin", "libexec", "plugins", "pyenv.d"}, Marker: "versions", Name: "pyenv", Places: []string{"$PYENV_ROOT", "~/.pyenv"}, Read: []string{"version", "plugins", "completions"}, Reason: "python versions and the shims that choose one", Set: "PYENV_ROOT"},
-	{Exec: []string{"bin"}, Marker: "lib/python3*", Name: "python-user", Places: []string{"$PYTHONUSERBASE", "~/.local"}, Read: []string{"lib/python3*"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
-	{Exec: []string{"bin"}, Marker: "lib/python/site-packages", Name: "python-user", OS: "darwin", Places: []string{"~/Library/Python/3*"}, Read: []string{"lib"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
+	{Exec: []string{"bin"}, Fetch: "pypi", Marker: "lib/python3*", Name: "python-user", Places: []string{"$PYTHONUSERBASE", "~/.local"}, Read: []string{"lib/python3*"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
+	{Exec: []string{"bin"}, Fetch: "pypi", Marker: "lib/python/site-packages", Name: "python-user", OS: "darwin", Places: []string{"~/Library/Python/3*"}, Read: []string{"lib"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
 	{Exec: []string{"."}, Marker: "pyvenv.cfg", Name: "venv", Places: []string{"$VIRTUAL_ENV"}, Reason: "the virtual environment that is active", Set: "VIRTUAL_ENV"},
 	{Exec: []string{"."}, Marker: "conda-meta", Name: "conda", Places: []string{"$CONDA_PREFIX"}, Reason: "the conda environment that is active", Set: "CONDA_PREFIX"},
 	{Exec: []string{"."}, Marker: "conda-meta", Name: "conda", Places: []string{"~/miniconda3"}, Reason: "python and packages that conda installed"},
@@ -29,7 +29,7 @@ var toolRows = []toolRow{
 	{Exec: []string{"."}, Marker: "pkg/tool", Name: "goroot", Places: []string{"$GOROOT"}, Reason: "the Go that is chosen", Set: "GOROOT"},
 	{Exec: []string{"go1*"}, Marker: "go1*", Name: "go-sdk", Places: []string{"~/sdk"}, Reason: "Go versions of golang.org/dl"},
 	{Exec: []string{"toolchains"}, Marker: "toolchains", Name: "rustup", Places: []string{"$RUSTUP_HOME", "~/.rustup"}, Read: []string{"settings.toml"}, Reason: "compilers", Set: "RUSTUP_HOME"},
-	{Exec: []string{"bin"}, Marker: "bin", Name: "cargo", Places: []string{"$CARGO_HOME", "~/.cargo"}, Read: []string{"registry", "git", "config.toml", "config", "env"}, Reason: "sources of crates, so that builds work without network; rustup proxies and programs of cargo install", Set: "CARGO_HOME"},
+	{Exec: []string{"bin"}, Fetch: "crates", Marker: "bin", Name: "cargo", Places: []string{"$CARGO_HOME", "~/.cargo"}, Read: []string{"registry", "git", "config.toml", "config", "env"}, Reason: "sources of crates, so that builds work without network; rustup proxies and programs of cargo install", Set: "CARGO_HOME"},
 	{Marker: "repository", Name: "maven", Places: []string{"~/.m2"}, Read: []string{"repository", "toolchains.xml"}, Reason: "jars, so that builds work without network; a tail of the run's own repository", Set: "MAVEN_ARGS", Value: "-Dmaven.repo.local.tail={}/repository"},
 	{Exec: []string{"wrapper/dists"}, Marker: "caches/modules-2", Name: "gradle", Places: []string{"$GRADLE_USER_HOME", "~/.gradle"}, Read: []string{"caches/modules-2"}, Reason: "jars, so that builds work without network", Set: "GRADLE_RO_DEP_CACHE", Value: "{}/caches"},
 	{Exec: []string{"candidates"}, Marker: "candidates", Name: "sdkman", Places: []string{"$SDKMAN_DIR", "~/.sdkman"}, Read: []string{"etc", "bin", "src"}, Reason: "Java versions and build tools", Set: "SDKMAN_DIR"},

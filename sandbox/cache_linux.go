@@ -133,6 +133,14 @@ func directoryIn(dir int, name string) error {
 	return unix.Mkdirat(dir, name, 0o700)
 }
 
+// caches is where ~/.cache leads, "" where it is a directory of the run's own.
+func (o *own) caches() string {
+	if o.cache == "" {
+		return ""
+	}
+	return filepath.Join(o.cache, cachesBeneath[0])
+}
+
 // linkCache has the kept caches be found beneath HOME, where who started this may
 // make links and nothing of the user's is granted there.
 func (o *own) linkCache(spec *Spec) {

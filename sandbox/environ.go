@@ -15,10 +15,6 @@ import (
 // where a supervisor stands in for /tmp it would find none.
 var tempVariables = [...]string{"TMPDIR", "TMP", "TEMP", "TMUX_TMPDIR"}
 
-// Go keeps the modules that it fetches beneath ~/.cache, too, where they may be kept
-// for later runs.
-const modulesVariable, modulesDir = "GOMODCACHE", ".cache/go-mod"
-
 // OwnVariable says what a variable is set to that every run has for itself,
 // unless its profile sets it: "the run's own home directory". It is "" for any
 // other.
@@ -28,15 +24,25 @@ func OwnVariable(name string) string {
 		return "the run's own home directory"
 	case slices.Contains(tempVariables[:], name):
 		return "the run's own directory for temporary files"
-	case name == modulesVariable:
-		return "~/" + modulesDir + " of the run's own home directory"
+	case name == cachesVariable:
+		return "where ~/.cache of the run's own home directory leads, if it leads anywhere"
+	}
+	for _, s := range stores {
+		if name == s.variable {
+			return "~/.cache/" + s.dir + " of the run's own home directory"
+		}
 	}
 	return ""
 }
 
+// cachesVariable names the kept caches where they are: what tools write there of
+// their own places ($HOME is another one each time) holds for the next run, too.
+const cachesVariable = "XDG_CACHE_HOME"
+
 // Environ builds the environment of a run: of the caller's variables those the
 // profile passes, then what the profile sets, then the run's own directories.
-func Environ(env *profiles.Env, caller []string, home, temp string) []string {
+// caches is where ~/.cache leads, "" where that is a directory.
+func Environ(env *profiles.Env, caller []string, home, temp, caches string) []string {
 	vars := map[string]string{}
 	for _, kv := range caller {
 		name, value, ok := strings.Cut(kv, "=")
@@ -51,14 +57,26 @@ func Environ(env *profiles.Env, caller []string, home, temp string) []string {
 	for _, name := range tempVariables {
 		vars[name] = temp
 	}
-	for _, name := range [...]string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+	for _, name := range [...]string{"XDG_CONFIG_HOME", cachesVariable, "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
 		delete(vars, name) // they follow HOME
 	}
-	if _, passed := vars[modulesVariable]; !passed {
-		vars[modulesVariable] = filepath.Join(home, modulesDir)
+	if caches != "" {
+		vars[cachesVariable] = caches
+	} else {
+		caches = filepath.Join(home, ".cache")
 	}
 	for _, v := range env.Set {
 		vars[v.Name] = v.Value
+	}
+	for _, s := range stores {
+		if _, given := vars[s.variable]; given {
+			continue
+		}
+		store := filepath.Join(caches, s.dir)
+		vars[s.variable] = store
+		if path := vars["PATH"]; s.programs && path != "" {
+			vars["PATH"] = path + ":" + store + "/bin"
+		}
 	}
 	out := make([]string, 0, len(vars))
 	for name, value := range vars {

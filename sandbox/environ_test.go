@@ -24,13 +24,20 @@ func TestEnviron(t *testing.T) {
 	}
 	caller := []string{"KEPT=a=b", "EMPTY=", "SET=theirs", "MY_TOKEN=named", "HOME=/theirs", "TMPDIR=/theirs", "XDG_CONFIG_HOME=/theirs", "XDG_DATA_HOME=/theirs", "nonsense", "=x",
 		"OTHER_TOKEN=1", "other_token=1", "LD_PRELOAD=1", "BASH_ENV=1", "GIT_SEQUENCE_EDITOR=1", "CGO_LDFLAGS_ALLOW=1", "MONGODB_URI=1", "Aws_Secret_Access_Key=1"}
-	want := []string{"EMPTY=", "GOMODCACHE=/h/.cache/go-mod", "HOME=/h", "KEPT=a=b", "MY_TOKEN=named", "SET=ours", "TEMP=/t", "TMP=/t", "TMPDIR=/t", "TMUX_TMPDIR=/t", "XDG_DATA_HOME=/ours"}
-	if diff := cmp.Diff(want, sandbox.Environ(env, caller, "/h", "/t")); diff != "" {
+	want := []string{"CARGO_HOME=/h/.cache/cargo", "EMPTY=", "GOMODCACHE=/h/.cache/go-mod", "HOME=/h", "KEPT=a=b", "MY_TOKEN=named", "PYTHONUSERBASE=/h/.cache/python",
+		"SET=ours", "TEMP=/t", "TMP=/t", "TMPDIR=/t", "TMUX_TMPDIR=/t", "XDG_DATA_HOME=/ours"}
+	if diff := cmp.Diff(want, sandbox.Environ(env, caller, "/h", "/t", "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// With kept caches, tools are told where these are.
+	kept := &profiles.Env{Set: []profiles.EnvVar{{Name: "PATH", Value: "/bin"}, {Name: "CARGO_HOME", Value: "/u/.cargo"}}}
+	want = []string{"CARGO_HOME=/u/.cargo", "GOMODCACHE=/c/go-mod", "HOME=/h", "PATH=/bin:/c/python/bin", "PYTHONUSERBASE=/c/python", "TEMP=/t", "TMP=/t", "TMPDIR=/t", "TMUX_TMPDIR=/t", "XDG_CACHE_HOME=/c"}
+	if diff := cmp.Diff(want, sandbox.Environ(kept, nil, "/h", "/t", "/c")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// The control: without the list of what is denied it all comes through.
 	env.Deny = nil
-	if all := strings.Join(sandbox.Environ(env, caller, "/h", "/t"), " "); strings.Count(all, "=1") != 8 {
+	if all := strings.Join(sandbox.Environ(env, caller, "/h", "/t", ""), " "); strings.Count(all, "=1") != 8 {
 		t.Errorf("passed without a denial: %s", all)
 	}
 }
@@ -47,7 +54,7 @@ func TestEnvironIsWhatPasses(t *testing.T) {
 		env := &profiles.Env{Pass: rules("pass", rapid.StringMatching(`[A-C_]{0,2}\*?`)), Deny: rules("deny", rapid.StringMatching(`\*?[A-C_]{1,2}\*?[A-C_]{0,2}\*?`)), Allow: rules("allow", word)}
 		name := word.Draw(t, "name")
 		want, _ := env.Passes(name)
-		got := strings.Contains(strings.Join(sandbox.Environ(env, []string{name + "=1"}, "/h", "/t"), " "), name+"=1")
+		got := strings.Contains(strings.Join(sandbox.Environ(env, []string{name + "=1"}, "/h", "/t", ""), " "), name+"=1")
 		if got != want {
 			t.Fatalf("%s: %t, and Env.Passes says %t", name, got, want)
 		}
@@ -63,6 +70,6 @@ func BenchmarkEnviron(b *testing.B) {
 		caller = append(caller, fmt.Sprintf("SOME_VARIABLE_%d=value", i))
 	}
 	for b.Loop() {
-		sandbox.Environ(env, caller, "/h", "/t")
+		sandbox.Environ(env, caller, "/h", "/t", "")
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		err := linkHome(own.home(), spec.Profile)
 		own.linkCache(spec)
+		linkStores(cmp.Or(own.cache, own.home()), spec.Profile)
 		return err
 	})
 	go furnish()
@@ -147,7 +149,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	cmd := &linux.Command{
 		Path: spec.Path,
 		Argv: spec.Argv,
-		Env:  Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp()),
+		Env:  Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp(), own.caches()),
 		Dir:  spec.Dir,
 		Stdio: [3]int{
 			descriptor(tap.files[0]), descriptor(tap.files[1]), descriptor(tap.files[2]),

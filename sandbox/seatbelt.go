@@ -52,6 +52,7 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	if err := linkHome(own.home(), spec.Profile); err != nil {
 		return Result{}, err
 	}
+	linkStores(own.home(), spec.Profile)
 	proxy, err := newProxy(spec)
 	if err != nil {
 		return Result{}, err
@@ -86,7 +87,7 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		}
 	}
 	begin := time.Now()
-	result, err := s.supervise(spec, limitArgs(s.self, &spec.Profile.Limits, args), Environ(proxy.environment(spec.Profile.Env), spec.Environ, own.home(), own.temp()))
+	result, err := s.supervise(spec, limitArgs(s.self, &spec.Profile.Limits, args), Environ(proxy.environment(spec.Profile.Env), spec.Environ, own.home(), own.temp(), ""))
 	if err != nil {
 		return Result{}, err
 	}

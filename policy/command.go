@@ -30,7 +30,8 @@ func interpreter(name string) bool {
 // command grants what the typed command needs to start: its program through
 // all interpreters that "#!" lines name, its script, and the virtual
 // environment that it belongs to. What cannot be found is the launcher's to
-// report.
+// report. A link in the workspace or the skill that leads out of it opens nothing:
+// who named it has not seen where it leads, and a run or the skill's author made it.
 func (l *lowering) command(p *profiles.Profile) {
 	if l.in.Program == "" {
 		return
@@ -43,11 +44,21 @@ func (l *lowering) command(p *profiles.Profile) {
 	if l.in.Script == "" {
 		return
 	}
-	if script, err := l.host.Resolve(absolute(l.in.Cwd, l.in.Script)); err == nil {
+	name := absolute(l.in.Cwd, l.in.Script)
+	if script, err := l.host.Resolve(name); err == nil && !l.ledOut(name) {
 		if info, err := fs.Stat(l.host.FS, fsName(script)); err == nil && info.Mode().IsRegular() {
 			p.Paths = append(p.Paths, profiles.PathRule{Path: script, Access: profiles.Read, Origin: typed("script of the command")})
 		}
 	}
+}
+
+// ledOut says whether a link in the workspace or the skill leads out of both.
+func (l *lowering) ledOut(name string) bool {
+	to, err := l.host.Resolve(name)
+	if err == nil && (within(l.place.Workspace, to) || within(l.place.Skill, to)) {
+		return false
+	}
+	return LedOut(l.host, l.place.Workspace, name) != "" || LedOut(l.host, l.place.Skill, name) != ""
 }
 
 // Words gives the words of a command that decide what it needs to start: its
@@ -101,6 +112,9 @@ func (l *lowering) find(word string) (string, error) {
 func (l *lowering) program(p *profiles.Profile, name string, depth int) {
 	file, err := l.host.Resolve(name)
 	if err != nil || depth > 4 {
+		return
+	}
+	if l.ledOut(name) && !l.startable(p, name) {
 		return
 	}
 	p.Paths = append(p.Paths, profiles.PathRule{Path: file, Access: profiles.Read | profiles.Execute, Origin: typed("program of the command")})
@@ -173,7 +187,7 @@ func (l *lowering) shebang(file string) []string {
 // pyvenv.cfg or lies in "versions" beside "shims".
 func (l *lowering) prefix(p *profiles.Profile, program string) {
 	bin, err := l.host.Resolve(path.Dir(program))
-	if err != nil || path.Base(bin) != "bin" {
+	if err != nil || path.Base(bin) != "bin" || l.ledOut(path.Dir(program)) {
 		return
 	}
 	dir := path.Dir(bin)

@@ -93,59 +93,6 @@ func hostRule(host string) *profiles.HostRule {
 	return &profiles.HostRule{Host: host, Private: !public(host)}
 }
 
-// repository gives the resolved git directories of the workspace: ".git", or
-// for a linked worktree the two that its file names. A worktree's file is
-// believed only if the directory points back, since anyone who can write the
-// workspace can write the file.
-func (r *right) repository() []string {
-	if r.place.Workspace == "" {
-		return nil
-	}
-	dot, err := r.host.Resolve(r.place.Workspace + "/.git")
-	if err != nil {
-		return nil
-	}
-	info, err := fs.Stat(r.host.FS, fsName(dot))
-	switch {
-	case err != nil:
-		return nil
-	case info.IsDir():
-		if !within(r.place.Workspace, dot) {
-			return nil
-		}
-		return []string{dot}
-	}
-	target, ok := strings.CutPrefix(r.line(dot), "gitdir: ")
-	if !ok {
-		return nil
-	}
-	dir, err := r.host.Resolve(absolute(r.place.Workspace, target))
-	if err != nil {
-		return nil
-	}
-	back, err := r.host.Resolve(absolute(dir, r.line(dir+"/gitdir")))
-	if err != nil || back != dot {
-		return nil
-	}
-	dirs := []string{dir}
-	if common := r.line(dir + "/commondir"); common != "" {
-		if c, err := r.host.Resolve(absolute(dir, common)); err == nil && within(c, dir) {
-			dirs = append(dirs, c)
-		}
-	}
-	return dirs
-}
-
-// line reads the first line of a small file; "" if there is none.
-func (r *right) line(name string) string {
-	b, err := fs.ReadFile(r.host.FS, fsName(name))
-	if err != nil || len(b) > 4096 {
-		return ""
-	}
-	first, _, _ := strings.Cut(string(b), "\n")
-	return strings.TrimSpace(first)
-}
-
 func absolute(dir, name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
@@ -154,13 +101,14 @@ func absolute(dir, name string) string {
 }
 
 // remotes gives the hosts that the repository's configuration pushes to, each
-// with its port.
+// with its port: single public ones, since a run that made the repository, or who
+// packed the project, wrote it.
 func (r *right) remotes() []string {
-	dirs := r.repository()
-	if len(dirs) == 0 {
+	if len(r.repository()) == 0 {
 		return nil
 	}
-	b, err := fs.ReadFile(r.host.FS, fsName(dirs[len(dirs)-1]+"/config"))
+	_, _, common := r.git()
+	b, err := fs.ReadFile(r.host.FS, fsName(common+"/config"))
 	if err != nil || len(b) > 1<<20 {
 		return nil
 	}
@@ -177,7 +125,8 @@ func (r *right) remotes() []string {
 		if !remote || !ok || key != "url" && key != "pushurl" {
 			continue
 		}
-		if h := remoteHost(strings.Trim(strings.TrimSpace(value), `"`)); h != "" {
+		h := remoteHost(strings.Trim(strings.TrimSpace(value), `"`))
+		if name, _, fault := ParseHost(h); fault == "" && name != "" && public(name) && !strings.ContainsAny(name, "*/") {
 			hosts = append(hosts, h)
 		}
 	}

@@ -186,6 +186,10 @@ func (l *lowering) preset(p *profiles.Profile) {
 			d.Except = []string{file}
 		}
 		p.Denials = append(p.Denials, d)
+		// That of a work tree lies elsewhere.
+		if _, _, common := l.git(); common != "" && common != l.place.Workspace+"/.git" && !l.withoutCredentials(common+"/config") {
+			p.Denials = append(p.Denials, profiles.Denial{Path: common + "/config", Access: profiles.Read, Class: profiles.Sensitive, Origin: d.Origin})
+		}
 	}
 }
 

@@ -80,6 +80,7 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return nil, err
 	}
 	l.command(p)
+	l.repositories(p)
 	p.DenyAliases(h)
 	l.except(p)
 	p.Normalize()

@@ -211,6 +211,34 @@ func (d *Denial) Leads(path string) bool {
 	return false
 }
 
+// Through gives denials of what a denial with a Match covers by way of link, whose
+// name it covers or which leads there, where that leads to target.
+func (d *Denial) Through(link, target string) []Denial {
+	rel, ok := beneath(d.Path, link)
+	if !ok || rel == "" || d.Match == "" || d.Spares(link) {
+		return nil
+	}
+	to := Denial{Path: target, Access: d.Access, Class: d.Class, Origin: d.Origin}
+	if d.Covers(link) {
+		return []Denial{to}
+	}
+	var denials []Denial
+	for i := range d.Match {
+		if d.Match[i] != '/' || !matchTail(d.Match[:i], rel) {
+			continue
+		}
+		there := to
+		// What is named without "*" and "?" is at one place; the rest at any depth.
+		if rest := d.Match[i+1:]; strings.ContainsAny(rest, "*?") {
+			there.Match, there.UnlessMade = rest, d.UnlessMade
+		} else {
+			there.Path = strings.TrimSuffix(target, "/") + "/" + rest
+		}
+		denials = append(denials, there)
+	}
+	return denials
+}
+
 // Names says whether path, or something above it, is one that the denial is
 // about, whether an exception takes it in or not.
 func (d *Denial) Names(path string) bool {

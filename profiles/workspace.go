@@ -13,6 +13,8 @@ func WorkspaceSecrets(root string) []Denial {
 	return denials
 }
 
+const controlFiles = "built-in:control-files"
+
 // ControlFiles gives the denials that guard, in a work tree, the files that
 // programs outside the sandbox obey, against writing and creation: git's hooks
 // and configuration, settings of agents and editors, CI workflows, policy.
@@ -29,12 +31,22 @@ func ControlFiles(root string) []Denial {
 	for _, row := range controlRows {
 		d := Denial{
 			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
-			Origin: Origin{Source: "built-in:control-files", Reason: row.Reason},
+			Origin: Origin{Source: controlFiles, Reason: row.Reason},
 		}
 		if !row.UnlessMade {
 			d.Except = ordinary
 		}
 		denials = append(denials, d)
+	}
+	return denials
+}
+
+// RepositoryControls gives the denials that guard in dir, a git directory, what
+// [ControlFiles] guards in one that is called ".git".
+func RepositoryControls(dir string) []Denial {
+	var denials []Denial
+	for _, d := range ControlFiles("/") {
+		denials = append(denials, d.Through("/.git", dir)...)
 	}
 	return denials
 }

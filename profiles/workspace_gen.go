@@ -11,6 +11,7 @@ var controlRows = []controlRow{
 	{Match: ".git/worktrees/*/config.worktree", Reason: "as .git/config"},
 	{Match: ".git/commondir", Reason: "sends git to another repository, with hooks and config of its own", UnlessMade: true},
 	{Match: ".git/worktrees/*/commondir", Reason: "as .git/commondir, for a linked work tree", UnlessMade: true},
+	{Match: ".git/worktrees/*/gitdir", Reason: "says whose a work tree's repository is", UnlessMade: true},
 	{Match: ".gitmodules", Reason: "names repositories and paths that git fetches and enters"},
 	{Match: ".bashrc", Reason: "runs in a shell started here with this HOME"},
 	{Match: ".bash_profile", Reason: "runs in a shell started here with this HOME"},

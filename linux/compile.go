@@ -204,7 +204,6 @@ func (c *compiler) findPoints() {
 			c.points = append(c.points, point{p, a})
 		}
 	}
-	patterns := map[string][]profiles.Denial{}
 	for i := range c.p.Denials {
 		d := &c.p.Denials[i]
 		if !carvable(d) {
@@ -213,8 +212,6 @@ func (c *compiler) findPoints() {
 		}
 		if d.Match == "" {
 			add(d.Path, d.Access)
-		} else {
-			patterns[d.Path] = append(patterns[d.Path], *d)
 		}
 		for _, e := range d.Except {
 			if strings.HasPrefix(e, "/") && d.Covers(path.Dir(e)) {
@@ -225,12 +222,8 @@ func (c *compiler) findPoints() {
 	if c.p.Skill != "" {
 		add(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
 	}
-	for root, denials := range patterns {
-		var a profiles.Access
-		for i := range denials {
-			a |= denials[i].Access
-		}
-		c.walk(root, &profiles.Sift{Denials: denials}, a)
+	for _, sift := range c.p.Sifts() {
+		c.walk(sift.Root, sift)
 	}
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
@@ -245,9 +238,9 @@ type SiftFS interface {
 	ReadSifted(name string, s *profiles.Sift) ([]fs.DirEntry, error)
 }
 
-// walk finds the names below root that a pattern covers; all are the accesses
-// that some pattern denies. Only what a Sift passes may have an effect here.
-func (c *compiler) walk(root string, denials *profiles.Sift, all profiles.Access) {
+// walk finds the names below root that a pattern covers, and what leads elsewhere
+// from there. Only what a Sift passes may have an effect here.
+func (c *compiler) walk(root string, denials *profiles.Sift) {
 	var entries []fs.DirEntry
 	var err error
 	if sifts, ok := c.facts.FS.(SiftFS); ok {
@@ -261,7 +254,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift, all profiles.Access
 	if err != nil {
 		if !c.sealed(root, err) {
 			c.plan.Linked = append(c.plan.Linked, profiles.Denial{
-				Path: root, Access: all, Class: profiles.Sensitive,
+				Path: root, Access: denials.Access(), Class: profiles.Sensitive,
 				Origin: profiles.Origin{Source: "built-in:closed-directories", Reason: "cannot be listed: what is in it may be secret"},
 			})
 		}
@@ -280,9 +273,12 @@ func (c *compiler) walk(root string, denials *profiles.Sift, all profiles.Access
 			}
 			c.points = append(c.points, point{p, a})
 		}
+		if leading := denials.Leading(p, e.Type()); len(leading) > 0 {
+			c.noteThrough(denials.Root, p, leading)
+		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {
-			c.walk(p, denials, all)
+			c.walk(p, denials)
 		}
 	}
 }

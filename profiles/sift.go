@@ -1,37 +1,94 @@
 package profiles
 
-import "io/fs"
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strings"
+)
 
-// A Sift leaves of directories what a search for denied names has to see: the
-// names that some denial covers, and directories, in which there may be more. Of
-// the rest nothing follows, so that it may come and go. It is for one goroutine at
-// a time.
+// A Sift leaves of the directories beneath Root what a search for denied names has
+// to see: the names that some denial covers, directories, in which there may be
+// more, and what leads elsewhere from where something is denied: links, and the
+// files by which git finds a repository. Of the rest nothing follows, so that it may
+// come and go. It is for one goroutine at a time.
 type Sift struct {
+	Root    string
 	Denials []Denial
 	sieve   *Sieve
 }
 
-// Covering gives the denials that cover a path, none if none does. The list is
-// good until the next call.
+// Sifts gives those by which a profile's trees are searched, in order. The names of
+// control files are not looked for as such, since nobody makes room around them.
+func (p *Profile) Sifts() []*Sift {
+	var sifts []*Sift
+	at := func(d *Denial) *Sift {
+		for _, s := range sifts {
+			if s.Root == d.Path {
+				return s
+			}
+		}
+		return nil
+	}
+	for i := range p.Denials {
+		if d := &p.Denials[i]; d.Match != "" && d.Class != Control && at(d) == nil {
+			sifts = append(sifts, &Sift{Root: d.Path})
+		}
+	}
+	for i := range p.Denials {
+		d := &p.Denials[i]
+		if d.Match == "" || d.Class == Control && d.Origin.Source != controlFiles {
+			continue
+		}
+		if s := at(d); s != nil {
+			s.Denials = append(s.Denials, *d)
+		}
+	}
+	slices.SortFunc(sifts, func(a, b *Sift) int { return cmp.Compare(a.Root, b.Root) })
+	return sifts
+}
+
+// Access is what some denial refuses of the names that it covers.
+func (s *Sift) Access() (a Access) {
+	for i := range s.Denials {
+		if s.Denials[i].Class != Control {
+			a |= s.Denials[i].Access
+		}
+	}
+	return a
+}
+
+// Covering gives the denials that cover a path, none if none does.
 func (s *Sift) Covering(path string) []*Denial {
+	return s.those(path, func(d *Denial) bool { return d.Class != Control && d.Covers(path) })
+}
+
+// Leading gives the denials of something beyond what is at a path, if that leads
+// elsewhere.
+func (s *Sift) Leading(path string, t fs.FileMode) []*Denial {
+	if t&fs.ModeSymlink == 0 && !(t.IsRegular() && strings.EqualFold(path[strings.LastIndexByte(path, '/')+1:], ".git")) {
+		return nil
+	}
+	return s.those(path, func(d *Denial) bool { return d.Covers(path) || d.Leads(path) })
+}
+
+func (s *Sift) those(path string, which func(*Denial) bool) (list []*Denial) {
 	if s.sieve == nil {
 		s.sieve = NewSieve(s.Denials)
 	}
-	list := s.sieve.Touching(path)
-	covering := list[:0:0]
-	for _, d := range list {
-		if d.Covers(path) {
-			covering = append(covering, d)
+	for _, d := range s.sieve.Touching(path) {
+		if which(d) {
+			list = append(list, d)
 		}
 	}
-	return covering
+	return list
 }
 
 // Sifted gives those of a directory's entries that count, in their order.
 func (s *Sift) Sifted(dir string, entries []fs.DirEntry) []fs.DirEntry {
 	var out []fs.DirEntry
 	for _, e := range entries {
-		if e.IsDir() || len(s.Covering(Below(dir, e.Name()))) > 0 {
+		if p := Below(dir, e.Name()); e.IsDir() || len(s.Covering(p)) > 0 || len(s.Leading(p, e.Type())) > 0 {
 			out = append(out, e)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"skillrun/profiles"
 )
 
+// SettledAfter is the age of a change that is trusted to be the last one.
+const SettledAfter = settledAfter + settledAfter/10
+
 // Settles says whether a launch would take a directory's unchanged times for an
 // unchanged listing.
 func Settles(name string, at time.Time) bool {

@@ -42,7 +42,7 @@ type memo struct {
 	Cache    string            // see [job.cache]
 	Profile  profiles.Profile
 	Compiled sandbox.Compiled
-	Sifts    [][]profiles.Denial // of what was sifted
+	Sifts    []string // the roots of the profile's that were used
 }
 
 // seen is one thing that was looked up in the machine's file system, with the
@@ -206,8 +206,12 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 			return
 		}
 		m.Compiled = *c
-		for _, sift := range files.sifts {
-			m.Sifts = append(m.Sifts, sift.Denials)
+		own := m.Profile.Sifts()
+		for _, used := range files.sifts {
+			if !slices.ContainsFunc(own, func(s *profiles.Sift) bool { return s.Root == used.Root && reflect.DeepEqual(s.Denials, used.Denials) }) {
+				return // of another profile
+			}
+			m.Sifts = append(m.Sifts, used.Root)
 		}
 		if err := m.remember(state, files.seen(files.begun)); err != nil && j.verbose {
 			say("the plan is not kept for another time: %s", quote(err.Error()))

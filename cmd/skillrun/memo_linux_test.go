@@ -134,6 +134,7 @@ func TestMemoChanges(t *testing.T) {
 			func(l *launches) {
 				os.Remove(filepath.Join(l.dir, ".env"))
 				os.Symlink("../home/target", filepath.Join(l.dir, ".env"))
+				time.Sleep(main.SettledAfter) // so that what it leads to is looked at once
 			},
 			"cat .env 2>/dev/null", "", "",
 		},
@@ -286,6 +287,9 @@ func TestMemoSifts(t *testing.T) {
 		{"mkdir -p new/er", true}, {"echo secret > new/er/.env", false}, {"rm -r new", false},
 		{"mkdir -p other/er; echo secret > other/er/.env", false}, {"mv other a/other", false}, {"mkdir c; mv a/other c", false},
 		{"mv c d; ln -s d c", false}, {"rm c; mv d/other d/another", false}, {"rm -r d", false}, {":", true},
+		// What leads elsewhere from where something is denied counts, too.
+		{"ln -s ../a a/b/link", true}, {"ln -s ../x a/b/.envrc", false}, {":", true}, {"ln -sfn ../y a/b/.envrc", false}, {"rm a/b/.envrc", false},
+		{"mkdir r; echo 'gitdir: ../q' > r/.git; sleep 2.1", false}, {"echo x > r/x", true}, {"echo 'gitdir: ../p' > r/.git", false}, {"rm -r r", false}, {":", true},
 		{"mkdir closed; chmod 111 closed", os.Getuid() == 0}, // what cannot be listed may hold anything
 	} {
 		change(c.then)

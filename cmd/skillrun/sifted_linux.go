@@ -22,7 +22,7 @@ const maxSifted = 16
 
 // A resifting compares directories that have changed with what a memo has of them.
 type resifting struct {
-	sifts   []profiles.Sift
+	sifts   []*profiles.Sift
 	settled settling
 	now     []seen // in the place of what was found to have changed
 	stale   int    // of these, such as would not be read again if they were kept
@@ -32,13 +32,18 @@ type resifting struct {
 // sifts looks into directories that have changed, and says whether nothing that
 // counts has come or gone.
 func (m *memo) sifts(changed []seen) (r *resifting, ok bool) {
-	r = &resifting{sifts: make([]profiles.Sift, len(m.Sifts)), settled: newSettling(time.Now())}
-	for i := range r.sifts {
-		r.sifts[i].Denials = m.Sifts[i]
+	r = &resifting{settled: newSettling(time.Now())}
+	own := m.Profile.Sifts()
+	for _, root := range m.Sifts {
+		i := slices.IndexFunc(own, func(s *profiles.Sift) bool { return s.Root == root })
+		if i < 0 {
+			return nil, false
+		}
+		r.sifts = append(r.sifts, own[i])
 	}
 	for i := range changed {
 		s := &changed[i]
-		if int(s.Mode) >= len(r.sifts) || len(m.Sifts[s.Mode]) == 0 || !r.same(s) {
+		if int(s.Mode) >= len(r.sifts) || !r.same(s) {
 			return nil, false
 		}
 	}
@@ -67,7 +72,7 @@ func (r *resifting) same(s *seen) bool {
 		r.now = append(r.now, o)
 		return outcomeOf(err) == s.There
 	case outcomeOf(err) == absent: // it is gone
-		if path.Clean(s.Name) == r.sifts[s.Mode].Denials[0].Path {
+		if path.Clean(s.Name) == r.sifts[s.Mode].Root {
 			return false // and nothing above it would tell that it is back
 		}
 	case err != nil:

@@ -27,10 +27,7 @@ func TestSiftedGoneBetween(t *testing.T) {
 	}
 	files := newSnapshot()
 	linux.Compile(p, linux.Features{Landlock: 4}, linux.Facts{FS: files})
-	m := &memo{Key: [32]byte{1}}
-	for _, sift := range files.sifts {
-		m.Sifts = append(m.Sifts, sift.Denials)
-	}
+	m := &memo{Key: [32]byte{1}, Profile: *p, Sifts: []string{ws}}
 	state := t.TempDir()
 	if err := m.remember(state, files.seen(time.Now().Add(time.Hour))); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,183 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"skillrun/sandbox/sandboxtest"
+)
+
+// layouts are ways to have a work tree at "work", whose repository is elsewhere, at
+// the second; sh -e, in the directory above.
+var layouts = []struct{ name, make, repository, commit string }{
+	{"a work tree", "git init -q main; cd main; git commit -qm x --allow-empty; git worktree add -q ../work", "main/.git", "1"},
+	{"a work tree of a bare one", "git init -q main; git -C main commit -qm x --allow-empty; git clone -q --bare main r.git; git -C r.git worktree add -q ../work", "r.git", "1"},
+	{"a work tree in a bare one", "git init -q main; git -C main commit -qm x --allow-empty; git clone -q --bare main top; cd top; git worktree add -q work; ln -s top/work ../work", "top", "1"},
+	{"one beside it", "git init -q --separate-git-dir=$PWD/work/.bare work; git -C work commit -qm x --allow-empty", "work/.bare", ""},
+	{"a link to one beside it", "git init -q work; cd work; mv .git real; ln -s real .git; git commit -qm x --allow-empty", "work/real", "1"},
+	{"work trees beside a bare one", "git init -q main; git -C main commit -qm x --allow-empty; mkdir work; git clone -q --bare main work/.bare; git -C work/.bare worktree add -q ../one", "work/.bare", ""},
+}
+
+// What git obeys is written by no run, wherever the repository is: also what tells
+// a later run where it is. Committing goes on.
+func TestRepositoryElsewhere(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Fatal(err)
+	}
+	const obeyed = `cd $0 && for f in config hooks/post-commit config.worktree commondir info/attributes modules/x/config worktrees/*/commondir worktrees/*/gitdir worktrees/*/config.worktree; do
+	case $f in *\**) continue ;; esac # a run may make new ones
+	mkdir -p $(dirname $f); echo evil >>$f; done; mv hooks h; mkdir hooks; echo evil >hooks/post-commit; mv config c; :`
+	for _, l := range layouts {
+		for way, flags := range ways() {
+			t.Run(l.name+", "+way, func(t *testing.T) {
+				a := newAgent(t)
+				if err := os.RemoveAll(a.work); err != nil {
+					t.Fatal(err)
+				}
+				a.write("home/.gitconfig", "[user]\n\tname = a\n\temail = a@example.org\n")
+				at := func(dir string, argv ...string) string {
+					cmd := exec.Command(argv[0], argv[1:]...)
+					cmd.Dir, cmd.Env = dir, a.env
+					b, _ := cmd.CombinedOutput()
+					return string(b)
+				}
+				if out := at(a.root, "sh", "-ec", l.make); a.read("work/.git") == "" || a.read(l.repository+"/HEAD") == "-" {
+					t.Fatalf("it was not made: %s", out)
+				}
+				before := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o -type f -print | sort; cat config", l.repository)
+				run := func(argv ...string) string {
+					return at(a.work, append(append([]string{program(t), "--workspace", "."}, flags...), append([]string{"--"}, argv...)...)...)
+				}
+				run("sh", "-c", obeyed, filepath.Join(a.root, l.repository))
+				if after := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o -type f -print | sort; cat config", l.repository); after != before {
+					t.Errorf("before:\n%s\nafter:\n%s", before, after)
+				}
+				if l.commit == "" {
+					return
+				}
+				out := run("sh", "-ec", "echo 1 >new; git add new; git commit -qm y; git branch other; git log --oneline | wc -l")
+				if !strings.HasSuffix(strings.TrimSpace(out), "2") {
+					t.Errorf("a commit: %s", out)
+				}
+			})
+		}
+		t.Run(l.name+", control", func(t *testing.T) {
+			a := newAgent(t)
+			os.RemoveAll(a.work)
+			cmd := exec.Command("sh", "-ec", l.make)
+			cmd.Dir, cmd.Env = a.root, append(a.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			exec.Command("sh", "-c", obeyed, filepath.Join(a.root, l.repository)).Run()
+			if !strings.Contains(a.read(l.repository+"/hooks/post-commit"), "evil") || !strings.Contains(a.read(l.repository+"/c"), "evil") {
+				t.Error("control: nothing was written")
+			}
+		})
+	}
+}
+
+// A run makes all of its workspace look like a work tree of something above, and
+// files there lead out of it: the next run has no more for that.
+func TestLedOutLater(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const makes = `mkdir -p .f/worktrees/w; echo $PWD/.git >.f/worktrees/w/gitdir; echo / >.f/worktrees/w/commondir; echo "gitdir: .f/worktrees/w" >.git
+ln -s ../outside/diary run.py; ln -s ../outside/tool tool; :`
+	const tries = `cat ../outside/diary; rm ../outside/diary; echo new >../outside/new; :`
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			os.RemoveAll(a.work)
+			a.write("work/x", "")
+			a.write("outside/diary", "secret\n")
+			a.write("outside/tool", "#!/bin/sh\necho secret tool\n")
+			os.Chmod(filepath.Join(a.outside, "tool"), 0o755)
+			run := func(argv ...string) string {
+				cmd := exec.Command(program(t), append(append([]string{}, flags...), append([]string{"--"}, argv...)...)...)
+				cmd.Dir, cmd.Env = a.work, a.env
+				b, _ := cmd.CombinedOutput()
+				return string(b)
+			}
+			run("sh", "-c", makes)
+			for _, argv := range [][]string{{"sh", "-c", tries}, {"sh", "run.py"}, {"./tool"}, {"cat", "tool"}} {
+				if out := run(argv...); strings.Contains(out, "secret") || a.read("outside/diary") != "secret\n" || a.read("outside/new") != "-" {
+					t.Errorf("%q: %s", argv, out)
+				}
+			}
+			if out := run("sh", "x"); out != "" {
+				t.Errorf("a script beside them: %s", out)
+			}
+		})
+	}
+	a := newAgent(t)
+	os.RemoveAll(a.work)
+	a.write("work/x", "")
+	a.write("outside/diary", "secret\n")
+	cmd := exec.Command("sh", "-c", makes+"\n"+tries)
+	cmd.Dir = a.work
+	if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "secret") || a.read("outside/diary") != "-" || a.read("outside/new") != "new\n" {
+		t.Errorf("control: %s", out)
+	}
+}
+
+// Where a denied name is a link, what it leads to in the workspace is denied; so is
+// what git obeys where a file at any depth leads to a repository.
+func TestDeniedLinks(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example"}
+	const tries = `cat conf/development conf/local; for f in conf/envrc ai/settings.json ci/workflows/x.yml editor/tasks.json later.json sub/deep/real/hooks/post-commit sub/deep/real/config; do mkdir -p $(dirname $f); echo evil >>$f; done
+cat x.key .env.example; echo ok >ci/free; echo ok >conf/free`
+	set := func(a *agent) {
+		for _, name := range []string{"conf/development", "conf/local"} {
+			a.write("work/"+name, "hidden\n")
+		}
+		for _, name := range []string{"conf/envrc", "ai/settings.json", "ci/workflows/x.yml", "editor/tasks.json", "sub/deep/real/config"} {
+			a.write("work/"+name, "was\n")
+		}
+		a.write("work/.env.example", "example\n")
+		a.write("work/sub/deep/.git", "gitdir: ./real\n")
+		for name, to := range links {
+			if err := os.Symlink(to, filepath.Join(a.work, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	try := func(a *agent, argv ...string) string {
+		cmd := exec.Command(argv[0], append(argv[1:], "sh", "-c", tries)...)
+		cmd.Dir, cmd.Env = a.work, a.env
+		b, _ := cmd.CombinedOutput()
+		return string(b)
+	}
+	evil := func(a *agent) (list []string) {
+		filepath.WalkDir(a.work, func(name string, d os.DirEntry, err error) error {
+			if b, _ := os.ReadFile(name); strings.Contains(string(b), "evil") {
+				list = append(list, name)
+			}
+			return nil
+		})
+		return list
+	}
+	hostname, _ := os.ReadFile("/etc/hostname")
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			set(a)
+			out := try(a, append(append([]string{program(t)}, flags...), "--")...)
+			if strings.Contains(out, "hidden") || len(evil(a)) > 0 {
+				t.Errorf("got through: %q: %s", evil(a), out)
+			}
+			if !strings.Contains(out, string(hostname)) || !strings.Contains(out, "example\n") || a.read("work/ci/free") != "ok\n" || a.read("work/conf/free") != "ok\n" {
+				t.Errorf("what is beside them is closed, too: %s", out)
+			}
+		})
+	}
+	a := newAgent(t)
+	set(a)
+	if out := try(a, "env"); !strings.Contains(out, "hidden") || len(evil(a)) < 8 { // by both names
+		t.Errorf("control: %q: %s", evil(a), out)
+	}
+}

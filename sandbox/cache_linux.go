@@ -173,7 +173,7 @@ func sweepCaches(caches string, now time.Time) {
 	for _, e := range entries {
 		dir := filepath.Join(caches, e.Name())
 		swept := strings.HasPrefix(e.Name(), gone)
-		if !swept && !isCacheName(e.Name()) || isOwnParent(dir) != nil {
+		if !swept && !IsCache(e.Name()) || isOwnParent(dir) != nil {
 			continue // nothing of ours
 		}
 		if !swept && kept < mostCaches && now.Sub(used(e)) < cachesUnused {
@@ -192,9 +192,4 @@ func sweepCaches(caches string, now time.Time) {
 		}
 		lock.Close()
 	}
-}
-
-// isCacheName says whether a name is one of [Spec.Cache].
-func isCacheName(name string) bool {
-	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }

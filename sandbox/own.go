@@ -124,6 +124,11 @@ func Shared() (dirs []string) {
 	return dirs
 }
 
+// IsCache says whether a name is one of [Spec.Cache].
+func IsCache(name string) bool {
+	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
 // standIn is the name of a run's own directory where no run is meant.
 const standIn = "RUN"
 

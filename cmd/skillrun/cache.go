@@ -8,6 +8,7 @@ import (
 
 	"skillrun/policy"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // caches is the directory of the caches that are kept from run to run, by this
@@ -21,6 +22,21 @@ func (j *job) caches() string {
 		return ""
 	}
 	return filepath.Join(home, ".cache", "skillrun")
+}
+
+// ofCaches gives the directory of all caches that a path lies in, of whatever HOME:
+// who sets the variables that places are named by could send a launch there. It is
+// "" for any other path.
+func ofCaches(h *profiles.Host, path string) string {
+	if resolved, err := h.ResolvePrefix(path); err == nil {
+		path = resolved
+	}
+	for dir := path; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		if strings.HasSuffix(filepath.Dir(dir), "/.cache/skillrun") && sandbox.IsCache(filepath.Base(dir)) {
+			return filepath.Dir(dir)
+		}
+	}
+	return ""
 }
 
 // cache names the caches that a run with a profile shares with others, "" for

@@ -137,6 +137,9 @@ func readConfig(h *profiles.Host, file string, user bool, workspace, skill strin
 	if tree := enclosing(h, file, workspace, skill); tree != "" {
 		return nil, fmt.Errorf("configuration %s lies inside %s, which the run or its skill could change", quote(file), quote(tree))
 	}
+	if tree := ofCaches(h, file); tree != "" {
+		return nil, fmt.Errorf("configuration %s lies inside %s, which runs could change", quote(file), quote(tree))
+	}
 	return data, nil
 }
 

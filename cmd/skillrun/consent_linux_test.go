@@ -440,6 +440,24 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "a", "b", "c", "tree/d"}, "4 refused: delete "+filepath.Join(u.work, "a")+", delete ", "", "[n]o: ", "r\n"); code != 0 || u.made("a") || u.made("tree/d") || !u.made("tree.txt") {
 		t.Errorf("here and there: exit %d: %s", code, shown)
 	}
+	// A link's deletion is lifted for all of its directory only: that is said, and
+	// outside of the workspace not offered.
+	u.write("work/links/file", "")
+	for _, dir := range []string{u.home, filepath.Join(u.work, "links")} {
+		if err := os.Symlink("file", filepath.Join(dir, "latest")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unlink := func(dir string) []string {
+		return []string{"--approve", "ask", "--", "rm", filepath.Join(dir, "latest")}
+	}
+	if code, shown := u.at(unlink(u.home)); code == 0 || strings.Contains(shown, "etry") {
+		t.Errorf("a link at home: exit %d: %s", code, shown)
+	}
+	links := filepath.Join(u.work, "links")
+	if code, shown := u.at(unlink(links), "1 refused: delete "+links+"/latest (filesystem.delete:"+links+": deletes whatever is there). [r]etry", "", "[n]o: ", "r\n"); code != 0 || !u.made("links/file") {
+		t.Errorf("a link: exit %d: %s", code, shown)
+	}
 	// A program that the run makes is lifted by more than its path, as is said.
 	made := []string{"--skill", u.skillAt, "--approve", "ask", "--grant", "filesystem.write:" + u.work, "--", "sh", "-c", "cp /bin/true made; cp /bin/true too; ./made; ./too"}
 	all := "(source_code.execute:" + u.work + ": reads and starts whatever is there, and what it makes in TMPDIR)"

@@ -23,12 +23,19 @@ const offered = 8
 // what no grant lifts. A script can provoke any refusal.
 func offerable(h *profiles.Host, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
 	text := d.Grant()
+	if ofDirectory(d) && (p.Workspace == "" || !strings.HasPrefix(d.Path, p.Workspace+"/")) {
+		return policy.Entry{}, false // of all that the directory holds
+	}
 	if d.Verdict.Denial != nil || text == "" || changesSkill(p, d) || socketWarning(h, d) != "" {
 		return policy.Entry{}, false
 	}
 	e, err := policy.ParseGrant(text, "prompt")
 	return e, err == nil
 }
+
+// ofDirectory says that what lifts a refusal is of the directory of what was refused,
+// with all that is in it.
+func ofDirectory(d *sandbox.Refusal) bool { return d.Link && d.Access&profiles.Delete != 0 }
 
 // socketWarning says what a refused socket would have given away, "" if nothing
 // is known of it.
@@ -69,7 +76,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		if l.whole {
 			tried += " and all that is in it"
 		}
-		if l.refusal.Made && !slices.Contains(texts, text) {
+		if (l.refusal.Made || ofDirectory(&l.refusal)) && !slices.Contains(texts, text) {
 			tried += " (" + policy.Escape(named(text)) + ": " + wider(&l.refusal) + ")"
 		}
 		if !slices.Contains(what, tried) {
@@ -157,7 +164,10 @@ func together(list []lifting, workspace string) []lifting {
 
 // wider says what a grant gives that is of more than one program.
 func wider(d *sandbox.Refusal) string {
-	if d.Within == "" {
+	switch {
+	case ofDirectory(d):
+		return "deletes whatever is there"
+	case d.Within == "":
 		return "reads and starts whatever the workspace and the skill hold, and what it makes in TMPDIR"
 	}
 	return "reads and starts whatever is there, and what it makes in TMPDIR"

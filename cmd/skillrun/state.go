@@ -18,7 +18,11 @@ func stateDir(h *profiles.Host) (string, error) {
 	if dir == ".local/state" || !filepath.IsAbs(dir) {
 		return "", errors.New("no state directory: HOME and XDG_STATE_HOME are not set")
 	}
-	return filepath.Join(dir, "skillrun"), nil
+	dir = filepath.Join(dir, "skillrun")
+	if tree := ofCaches(h, dir); tree != "" {
+		return "", fmt.Errorf("state directory %s lies inside %s, which runs could change", quote(dir), quote(tree))
+	}
+	return dir, nil
 }
 
 // stateDir is the directory of the job's state. A run or its skill must not be

@@ -358,7 +358,8 @@ func (p *tomlParser) scalar(n *node) error {
 		return p.unexpected("a value")
 	}
 	n.text = word
-	if _, err := time.Parse(time.RFC3339Nano, word); err == nil && word[10] == 'T' {
+	// The library takes an hour of one digit.
+	if _, err := time.Parse(time.RFC3339Nano, word); err == nil && word[10] == 'T' && word[13] == ':' {
 		n.kind = stringNode
 		return nil
 	}

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"io/fs"
 	"path"
+	"strings"
 
 	"skillrun/profiles"
 )
@@ -39,7 +41,7 @@ func (l *lowering) repository() []string {
 	case path.Base(path.Dir(dir)) != "worktrees" || common != path.Dir(path.Dir(dir)):
 		return nil
 	}
-	if back, err := l.host.Resolve(absolute(dir, l.host.FirstLine(dir+"/gitdir"))); err != nil || back != dot {
+	if back, err := l.host.Resolve(absolute(dir, l.host.GitText(dir+"/gitdir"))); err != nil || back != dot {
 		return nil
 	}
 	for _, name := range [...]string{"/HEAD", "/objects", "/refs"} {
@@ -63,7 +65,8 @@ func (l *lowering) repository() []string {
 
 // repositories guards what git obeys in directories that ".git" leads to, as in
 // ".git" itself, wherever they are: a work tree's repository is written in with the
-// right to commit, and one beside it in the workspace with that to write.
+// right to commit, and one beside it in the workspace with that to write. What its
+// configuration names besides is guarded as well.
 func (l *lowering) repositories(p *profiles.Profile) {
 	_, dir, common := l.git()
 	for _, dir := range [...]string{dir, common} {
@@ -71,4 +74,92 @@ func (l *lowering) repositories(p *profiles.Profile) {
 			p.Denials = append(p.Denials, profiles.RepositoryControls(dir)...)
 		}
 	}
+	if dir == "" {
+		return
+	}
+	c := configured{lowering: l, seen: map[string]bool{}}
+	for _, file := range [...]string{common + "/config", dir + "/config.worktree", l.host.Home + "/.gitconfig", l.host.Home + "/.config/git/config", l.host.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
+		c.read(file)
+	}
+	for _, name := range c.names {
+		p.Denials = append(p.Denials, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+			Origin: profiles.Origin{Source: "built-in:control-files", Reason: "git's configuration names it"}})
+	}
+}
+
+// configured collects what git's configuration names: directories of hooks, files
+// that it includes, and files of the workspace among the words of its commands.
+type configured struct {
+	*lowering
+	seen  map[string]bool // files that were read, and names
+	files int
+	names []string
+}
+
+// mostConfigured is how many files are read: they may include each other.
+const mostConfigured = 32
+
+func (c *configured) read(file string) {
+	if !path.IsAbs(file) || c.seen[file] || c.files > mostConfigured {
+		return
+	}
+	c.seen[file] = true
+	c.files++
+	b, err := c.host.ReadSmall(file, 1<<20)
+	if err != nil {
+		return
+	}
+	section := ""
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			section, line, _ = strings.Cut(rest, "]")
+			section = strings.ToLower(strings.TrimSpace(strings.SplitN(section+" ", " ", 2)[0]))
+			section, _, _ = strings.Cut(section, ".") // the old form of a subsection
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !ok {
+			key, value = "", line // the rest of a value
+		}
+		switch key = section + "." + strings.ToLower(strings.TrimSpace(key)); {
+		case key == "include.path" || key == "includeif.path":
+			included := c.named(path.Dir(file), strings.Trim(strings.TrimSpace(value), `"`), true)
+			c.read(included)
+		case key == "core.hookspath" || key == "init.templatedir":
+			c.named(c.place.Workspace, strings.Trim(strings.TrimSpace(value), `"`), true)
+		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
+		default:
+			for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
+				if strings.Contains(word, "/") || strings.Contains(word, ".") {
+					c.named(c.place.Workspace, word, false)
+				}
+			}
+		}
+	}
+}
+
+// named notes a name, relative to a directory, and gives it resolved: of what is no
+// place by its meaning only a file of the workspace, and never all of that.
+func (c *configured) named(dir, name string, place bool) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		name = path.Join(c.host.Home, rest)
+	}
+	if name == "" || strings.IndexByte(name, 0) >= 0 || len(name) > 4096 {
+		return ""
+	}
+	at, err := c.host.ResolvePrefix(absolute(dir, name))
+	if err != nil || within(at, c.place.Workspace) {
+		return ""
+	}
+	if !place {
+		info, err := fs.Stat(c.host.FS, fsName(at))
+		if err != nil || !info.Mode().IsRegular() || !within(c.place.Workspace, at) {
+			return ""
+		}
+	}
+	if !c.seen["name "+at] {
+		c.seen["name "+at] = true
+		c.names = append(c.names, at)
+	}
+	return at
 }

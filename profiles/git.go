@@ -17,7 +17,7 @@ func (h *Host) GitDirectories(dot string) (dir, common string) {
 	}
 	dir = at
 	if info, err := fs.Stat(h.FS, relative(at)); err != nil || !info.IsDir() {
-		target, ok := strings.CutPrefix(h.FirstLine(at), "gitdir: ")
+		target, ok := strings.CutPrefix(h.GitText(at), "gitdir: ")
 		if !ok {
 			return "", ""
 		}
@@ -26,7 +26,7 @@ func (h *Host) GitDirectories(dot string) (dir, common string) {
 		}
 	}
 	common = dir
-	if name := h.FirstLine(dir + "/commondir"); name != "" {
+	if name := h.GitText(dir + "/commondir"); name != "" {
 		if at, err := h.ResolvePrefix(absolute(dir, name)); err == nil {
 			common = at
 		}
@@ -34,19 +34,23 @@ func (h *Host) GitDirectories(dot string) (dir, common string) {
 	return dir, common
 }
 
-// FirstLine reads the first line of a small file, without the space around it; ""
-// if there is none.
-func (h *Host) FirstLine(name string) string {
+// GitText reads a small file as git reads a path that it keeps in one: all of it but
+// for line ends at the end; "" if there is none.
+func (h *Host) GitText(name string) string {
+	b, _ := h.ReadSmall(name, 4096)
+	return strings.TrimRight(string(b), "\r\n")
+}
+
+// ReadSmall reads a regular file of at most so many bytes.
+func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 	info, err := fs.Stat(h.FS, relative(name))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return ""
-	}
-	b, err := fs.ReadFile(h.FS, relative(name))
 	if err != nil {
-		return ""
+		return nil, err
 	}
-	first, _, _ := strings.Cut(string(b), "\n")
-	return strings.TrimSpace(first)
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fs.ErrInvalid
+	}
+	return fs.ReadFile(h.FS, relative(name))
 }
 
 func absolute(dir, name string) string {

@@ -181,3 +181,48 @@ cat x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 		t.Errorf("control: %q: %s", evil(a), out)
 	}
 }
+
+// What git's configuration names in the workspace is obeyed as that is: directories
+// of hooks, included files, files of commands.
+func TestConfiguredByGit(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const set = `git init -q .; mkdir -p tools/hooks src bin; echo was >tools/gitconfig; echo was >bin/clean.sh; echo was >bin/dif; echo free >src/free
+git config core.hooksPath tools/hooks; git config include.path ../tools/gitconfig; git config filter.x.clean "sh ./bin/clean.sh %f"; git config alias.d '!bin/dif'
+git config remote.o.url src/free; git config core.pager later/pager
+printf '[include]\n\tpath = %s\n' $PWD/tools/more >$HOME/.gitconfig; printf '[core] hooksPath = tools/old\n' >tools/more`
+	const tries = `for f in tools/hooks/post-commit tools/gitconfig tools/more tools/old/post-commit bin/clean.sh bin/dif; do mkdir -p $(dirname $f); echo evil >>$f; done; mv tools t; mkdir -p tools/hooks && echo evil >tools/hooks/pre-commit
+echo ok >>src/free; echo ok >bin/new; :`
+	evil := func(a *agent) string {
+		b, _ := exec.Command("grep", "-rl", "evil", a.work).Output()
+		return string(b)
+	}
+	try := func(a *agent, argv ...string) string {
+		a.write("home/x", "")
+		for _, argv := range [][]string{{"sh", "-ec", set}, append(argv, "sh", "-c", tries)} {
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env = a.work, a.env
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		return evil(a)
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			os.RemoveAll(filepath.Join(a.work, ".git"))
+			if got := try(a, append(append([]string{program(t)}, flags...), "--")...); got != "" {
+				t.Errorf("written: %s", got)
+			}
+			if a.read("work/src/free") != "free\nok\n" || a.read("work/bin/new") != "ok\n" {
+				t.Error("nothing was written")
+			}
+		})
+	}
+	a := newAgent(t)
+	os.RemoveAll(filepath.Join(a.work, ".git"))
+	if got := try(a, "env"); strings.Count(got, "\n") < 6 {
+		t.Errorf("control: %s", got)
+	}
+}

@@ -64,7 +64,7 @@ func TestOddFiles(t *testing.T) {
 		for _, fifo := range []string{"fifo", ".env", "sub/server.key", ".git/config", "SKILL.md"} {
 			must(unix.Mkfifo(filepath.Join(dir, fifo), 0o644))
 		}
-		for link, to := range map[string]string{"loop": "loop", "a": "b", "b": "a", "here": ".", "up": "..", "id_rsa": "nowhere", "c.pem": "new\nline"} {
+		for link, to := range map[string]string{"loop": "loop", "a": "b", "b": "a", "here": ".", "up": "..", "id_rsa": "nowhere", "c.pem": "x\n.pem", "d.pem": "c.pem"} {
 			must(os.Symlink(to, filepath.Join(dir, link)))
 		}
 		for _, name := range []string{"sock", "sub/.env"} {

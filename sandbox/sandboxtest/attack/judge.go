@@ -39,7 +39,7 @@ func (s *scene) look() tree {
 }
 
 // What other programs obey in a work tree.
-var obeyed = regexp.MustCompile(`(?i)(^|/)(\.git/(config|config\.worktree|commondir|hooks|info/attributes)(/|$)|\.git/modules/.*/hooks/|\.git$|\.envrc$|\.mcp\.json$|\.vscode(/|$)|\.claude(/|$)|\.github/workflows(/|$)|\.npmrc$|\.yarnrc\.yml$|\.pre-commit-config\.yaml$|\.skillrun(/|$)|\.venv/bin/|\.env$|[^/]*\.key$)`)
+var obeyed = regexp.MustCompile(`(?i)(^|/)(\.git/(config|config\.worktree|commondir|hooks|info/attributes)(/|$)|\.git/modules/.*/hooks/|\.git$|\.envrc$|\.mcp\.json$|\.vscode(/|$)|\.claude(/|$)|\.github/workflows(/|$)|\.npmrc$|\.yarnrc\.yml$|\.pre-commit-config\.yaml$|\.skillrun(/|$)|\.venv/bin/|\.env$|[^/]*\.key$)|^(ai|tools/hooks)(/|$)|^tools/(x\.sh|gitconfig)$|^mods\.git/(config|commondir|hooks)(/|$)|^conf/local$`)
 
 func (t tree) add(s *scene, path string) {
 	var st unix.Stat_t

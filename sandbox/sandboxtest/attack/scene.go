@@ -161,6 +161,11 @@ func (s *scene) plantFiles(p *Program) error {
 			return err
 		}
 	}
+	if !p.Job {
+		if err := s.leadElsewhere(); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(s.outside+"/program", program, 0o755); err != nil {
 		return err
 	}
@@ -179,6 +184,25 @@ func (s *scene) plantFiles(p *Program) error {
 		os.Link(s.ws+"/.git/config", s.ws+"/hardconfig"),
 		unix.Setxattr(s.outside+"/file", "user.canary", []byte("1"), 0),
 	)
+}
+
+// leadElsewhere makes what is denied or obeyed in the workspace by way of a link, a
+// file that git follows or git's configuration.
+func (s *scene) leadElsewhere() error {
+	for name, text := range map[string]string{
+		"conf/local": s.secret("home/project/conf/local"), "ai/settings.json": "{}\n", "tools/hooks/pre-commit": "#!/bin/sh\n", "tools/x.sh": "true\n", "tools/gitconfig": "",
+		"mods.git/HEAD": "ref: refs/heads/main\n", "mods.git/config": "[core]\n", "mods.git/objects/info/x": "", "mods.git/refs/heads/x": "", "mods/.git": "gitdir: ../mods.git\n",
+		".git/config": "[core]\n\trepositoryformatversion = 0\n\thooksPath = tools/hooks\n[include]\n\tpath = ../tools/gitconfig\n[alias]\n\tx = !sh tools/x.sh\n",
+	} {
+		path := filepath.Join(s.ws, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Symlink("../conf/local", s.ws+"/sub/.env.local"), os.Symlink("ai", s.ws+"/.roo"))
 }
 
 // open makes what the run inherits, and its terminal.

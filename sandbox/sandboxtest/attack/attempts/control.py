@@ -48,6 +48,30 @@ os.mkdir("g"); os.symlink("../g", "src/.git")
 os.makedirs(".git/modules/x/hooks"); put(".git/modules/x/hooks/post-checkout", mode=0o755)
 #: .git replaced by a file that points elsewhere
 os.rename(".git", "g"); open(".git", "w").write("gitdir: g\n")
+#: hook of a repository that a file leads to
+os.makedirs("mods.git/hooks", exist_ok=True); put("mods.git/hooks/post-commit", mode=0o755)
+#: config of a repository that a file leads to
+put("mods.git/config", os.O_WRONLY | os.O_APPEND)
+#: commondir of a repository that a file leads to
+put("mods.git/commondir")
+#: repository that a file leads to, moved aside
+os.rename("mods.git", "m2"); os.makedirs("mods.git/hooks"); put("mods.git/hooks/post-commit", mode=0o755)
+#: directory of hooks that the configuration names
+put("tools/hooks/post-commit", mode=0o755)
+#: hook there changed
+put("tools/hooks/pre-commit", os.O_WRONLY)
+#: directory above it moved aside
+os.rename("tools", "t2"); os.makedirs("tools/hooks"); put("tools/hooks/post-commit", mode=0o755)
+#: file that git's configuration includes
+put("tools/gitconfig", os.O_WRONLY | os.O_APPEND)
+#: script that git's configuration names
+put("t"); os.rename("t", "tools/x.sh")
+#: agent settings that a link leads to
+put("ai/settings.json", os.O_WRONLY | os.O_APPEND)
+#: agent settings that a link leads to, new ones
+os.mkdir("ai/hooks"); put("ai/hooks/evil.sh", mode=0o755)
+#: agent settings, the link's directory exchanged
+os.mkdir("a2"); put("a2/settings.json"); call("renameat2", AT, P("a2"), AT, P("ai"), 2)
 #: .mcp.json
 put(".mcp.json")
 #: .mcp.json as symlink

@@ -4,6 +4,14 @@ pass
 cat(KEY)
 #: open to read and write
 os.set_inheritable(fd := os.open(KEY, os.O_RDWR), True); say(os.read(fd, 4096))
+#: what a secret's name leads to
+cat("conf/local")
+#: what a secret's name leads to, by that
+cat("sub/.env.local")
+#: what a secret's name leads to, renamed
+os.rename("conf/local", "mine"); cat("mine")
+#: what a secret's name leads to, linked
+os.link("conf/local", "mine"); cat("mine")
 #: dot-dot
 cat("../.ssh/id_ed25519")
 #: dot-dot through a directory of its own

@@ -273,9 +273,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			}
 			c.points = append(c.points, point{p, a})
 		}
-		if leading := denials.Leading(p, e.Type()); len(leading) > 0 {
-			c.noteThrough(denials.Root, p, leading)
-		}
+		c.plan.Linked = append(c.plan.Linked, denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type())...)
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {
 			c.walk(p, denials)

@@ -30,39 +30,6 @@ func (c *compiler) noteLinks(p string, info fs.FileInfo, denials ...*profiles.De
 	}
 }
 
-// noteThrough adds denials for what is reached by way of a link, or of a file by
-// which git finds a repository, at a name of which something is denied. Only what
-// lies beneath root, the tree that the denials are of, is denied as such: that a
-// link is called *.pem closes nothing of the system's.
-func (c *compiler) noteThrough(root, p string, denials []*profiles.Denial) {
-	h := profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}
-	target, err := h.ResolvePrefix(p)
-	if err != nil {
-		return
-	}
-	through := func(target string) {
-		for _, d := range denials {
-			if d.Covers(p) && (target == root || !inTree(root, target) || d.Spares(target)) {
-				continue
-			}
-			for _, t := range d.Through(p, target) {
-				if t.Match != "" || !d.Covers(t.Path) {
-					c.plan.Linked = append(c.plan.Linked, t)
-				}
-			}
-		}
-	}
-	if target != p {
-		through(target)
-	}
-	if dir, common := h.GitDirectories(p); dir != "" {
-		through(dir)
-		if common != dir {
-			through(common)
-		}
-	}
-}
-
 // noteControl looks at the control files at the top of a tree, where a user's
 // own are; the tree is not searched for them.
 func (c *compiler) noteControl(d *profiles.Denial) {

@@ -80,7 +80,7 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return nil, err
 	}
 	l.command(p)
-	l.repositories(p)
+	p.Denials = append(p.Denials, gitControls(h, l.place.Workspace)...)
 	p.DenyAliases(h)
 	l.except(p)
 	p.Normalize()
@@ -129,7 +129,7 @@ func (l *lowering) base(p *profiles.Profile) {
 		}
 		for _, file := range slices.Compact([]string{name, real}) {
 			p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-				Origin: profiles.Origin{Source: "built-in:control-files", Reason: "says what runs may do"}})
+				Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "says what runs may do"}})
 		}
 	}
 	if l.place.Skill != "" {

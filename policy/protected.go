@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"io/fs"
 	"strings"
 
 	"skillrun/profiles"
@@ -14,17 +15,6 @@ import (
 type Protected struct {
 	profile profiles.Profile
 	itself  bool // a directory is not protected for what lies in it
-}
-
-// ProtectedInRuns are those that a run's command is asked about: the control files
-// of a workspace, and no directory that they lie in. The rest is asked about in its
-// own name, or not to be had.
-func ProtectedInRuns(workspace string) *Protected {
-	p := &Protected{itself: true}
-	if workspace != "" {
-		p.profile.Denials = profiles.ControlFiles(workspace)
-	}
-	return p
 }
 
 // NewProtected gives the shipped ones for a machine and a workspace, and besides
@@ -44,8 +34,40 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 	if workspace != "" {
 		p.profile.Denials = append(p.profile.Denials, profiles.WorkspaceSecrets(workspace)...)
 		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles(workspace)...)
+		p.through(h, workspace)
+		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
 	}
+	p.profile.DenyAliases(h)
 	return p
+}
+
+// InRuns are those that a run's command is asked about: the control files of a
+// workspace, and no directory that they lie in. The rest is asked about in its own
+// name, or not to be had.
+func (p *Protected) InRuns(workspace string) *Protected {
+	q := &Protected{itself: true}
+	for _, d := range p.profile.Denials {
+		if d.Class == profiles.Control && d.Origin.Source == profiles.OfControlFiles && within(workspace, d.Path) {
+			q.profile.Denials = append(q.profile.Denials, d)
+		}
+	}
+	return q
+}
+
+// through protects what names at the top of the workspace lead to; a run's plan looks
+// at all of it.
+func (p *Protected) through(h *profiles.Host, workspace string) {
+	entries, err := fs.ReadDir(h.FS, fsName(workspace))
+	if err != nil {
+		return
+	}
+	for _, sift := range p.profile.Sifts() {
+		for _, e := range entries {
+			if sift.Root == workspace {
+				p.profile.Denials = append(p.profile.Denials, sift.Through(h, workspace+"/"+e.Name(), e.Type())...)
+			}
+		}
+	}
 }
 
 // Needs names the capability that an action on a resolved path needs instead of

@@ -63,37 +63,40 @@ func (l *lowering) repository() []string {
 	return dirs
 }
 
-// repositories guards what git obeys in directories that ".git" leads to, as in
-// ".git" itself, wherever they are: a work tree's repository is written in with the
-// right to commit, and one beside it in the workspace with that to write. What its
-// configuration names besides is guarded as well.
-func (l *lowering) repositories(p *profiles.Profile) {
-	_, dir, common := l.git()
+// gitControls guards what git obeys in directories that the ".git" of a workspace
+// leads to, as in ".git" itself, wherever they are: a work tree's repository is
+// written in with the right to commit, and one beside it in the workspace with that
+// to write. What git's configuration names besides is guarded as well.
+func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial) {
+	dot := workspace + "/.git"
+	dir, common := h.GitDirectories(dot)
+	if workspace == "" || dir == "" {
+		return nil
+	}
 	for _, dir := range [...]string{dir, common} {
-		if dir != "" && dir != l.place.Workspace+"/.git" {
-			p.Denials = append(p.Denials, profiles.RepositoryControls(dir)...)
+		if dir != dot {
+			denials = append(denials, profiles.RepositoryControls(dir)...)
 		}
 	}
-	if dir == "" {
-		return
-	}
-	c := configured{lowering: l, seen: map[string]bool{}}
-	for _, file := range [...]string{common + "/config", dir + "/config.worktree", l.host.Home + "/.gitconfig", l.host.Home + "/.config/git/config", l.host.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
+	c := configured{host: h, workspace: workspace, seen: map[string]bool{}}
+	for _, file := range [...]string{common + "/config", dir + "/config.worktree", h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
 		c.read(file)
 	}
 	for _, name := range c.names {
-		p.Denials = append(p.Denials, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-			Origin: profiles.Origin{Source: "built-in:control-files", Reason: "git's configuration names it"}})
+		denials = append(denials, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "git's configuration names it"}})
 	}
+	return denials
 }
 
 // configured collects what git's configuration names: directories of hooks, files
 // that it includes, and files of the workspace among the words of its commands.
 type configured struct {
-	*lowering
-	seen  map[string]bool // files that were read, and names
-	files int
-	names []string
+	host      *profiles.Host
+	workspace string
+	seen      map[string]bool // files that were read, and names
+	files     int
+	names     []string
 }
 
 // mostConfigured is how many files are read: they may include each other.
@@ -126,12 +129,12 @@ func (c *configured) read(file string) {
 			included := c.named(path.Dir(file), strings.Trim(strings.TrimSpace(value), `"`), true)
 			c.read(included)
 		case key == "core.hookspath" || key == "init.templatedir":
-			c.named(c.place.Workspace, strings.Trim(strings.TrimSpace(value), `"`), true)
+			c.named(c.workspace, strings.Trim(strings.TrimSpace(value), `"`), true)
 		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
 		default:
 			for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
 				if strings.Contains(word, "/") || strings.Contains(word, ".") {
-					c.named(c.place.Workspace, word, false)
+					c.named(c.workspace, word, false)
 				}
 			}
 		}
@@ -148,12 +151,12 @@ func (c *configured) named(dir, name string, place bool) string {
 		return ""
 	}
 	at, err := c.host.ResolvePrefix(absolute(dir, name))
-	if err != nil || within(at, c.place.Workspace) {
+	if err != nil || within(at, c.workspace) {
 		return ""
 	}
 	if !place {
 		info, err := fs.Stat(c.host.FS, fsName(at))
-		if err != nil || !info.Mode().IsRegular() || !within(c.place.Workspace, at) {
+		if err != nil || !info.Mode().IsRegular() || !within(c.workspace, at) {
 			return ""
 		}
 	}

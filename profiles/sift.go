@@ -37,7 +37,7 @@ func (p *Profile) Sifts() []*Sift {
 	}
 	for i := range p.Denials {
 		d := &p.Denials[i]
-		if d.Match == "" || d.Class == Control && d.Origin.Source != controlFiles {
+		if d.Match == "" || d.Class == Control && d.Origin.Source != OfControlFiles {
 			continue
 		}
 		if s := at(d); s != nil {
@@ -63,13 +63,47 @@ func (s *Sift) Covering(path string) []*Denial {
 	return s.those(path, func(d *Denial) bool { return d.Class != Control && d.Covers(path) })
 }
 
-// Leading gives the denials of something beyond what is at a path, if that leads
+// leading gives the denials of something beyond what is at a path, if that leads
 // elsewhere.
-func (s *Sift) Leading(path string, t fs.FileMode) []*Denial {
+func (s *Sift) leading(path string, t fs.FileMode) []*Denial {
 	if t&fs.ModeSymlink == 0 && !(t.IsRegular() && strings.EqualFold(path[strings.LastIndexByte(path, '/')+1:], ".git")) {
 		return nil
 	}
 	return s.those(path, func(d *Denial) bool { return d.Covers(path) || d.Leads(path) })
+}
+
+// Through gives denials of what is reached by way of what is at a path, of type t,
+// where something is denied there: a link, or a file by which git finds a
+// repository. Only what lies beneath the root is denied as such: that a link is
+// called *.pem closes nothing of the system's.
+func (s *Sift) Through(h *Host, path string, t fs.FileMode) (denials []Denial) {
+	leading := s.leading(path, t)
+	if len(leading) == 0 {
+		return nil
+	}
+	through := func(target string) {
+		rest, inside := beneath(s.Root, target)
+		for _, d := range leading {
+			if d.Covers(path) && (rest == "" || !inside || d.Spares(target)) {
+				continue
+			}
+			for _, there := range d.Through(path, target) {
+				if there.Match != "" || !d.Covers(there.Path) {
+					denials = append(denials, there)
+				}
+			}
+		}
+	}
+	if target, err := h.ResolvePrefix(path); err == nil && target != path {
+		through(target)
+	}
+	if dir, common := h.GitDirectories(path); dir != "" && dir != path {
+		through(dir)
+		if common != dir {
+			through(common)
+		}
+	}
+	return denials
 }
 
 func (s *Sift) those(path string, which func(*Denial) bool) (list []*Denial) {
@@ -88,7 +122,7 @@ func (s *Sift) those(path string, which func(*Denial) bool) (list []*Denial) {
 func (s *Sift) Sifted(dir string, entries []fs.DirEntry) []fs.DirEntry {
 	var out []fs.DirEntry
 	for _, e := range entries {
-		if p := Below(dir, e.Name()); e.IsDir() || len(s.Covering(p)) > 0 || len(s.Leading(p, e.Type())) > 0 {
+		if p := Below(dir, e.Name()); e.IsDir() || len(s.Covering(p)) > 0 || len(s.leading(p, e.Type())) > 0 {
 			out = append(out, e)
 		}
 	}

@@ -13,7 +13,8 @@ func WorkspaceSecrets(root string) []Denial {
 	return denials
 }
 
-const controlFiles = "built-in:control-files"
+// OfControlFiles is the source of what guards control files.
+const OfControlFiles = "built-in:control-files"
 
 // ControlFiles gives the denials that guard, in a work tree, the files that
 // programs outside the sandbox obey, against writing and creation: git's hooks
@@ -31,7 +32,7 @@ func ControlFiles(root string) []Denial {
 	for _, row := range controlRows {
 		d := Denial{
 			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
-			Origin: Origin{Source: controlFiles, Reason: row.Reason},
+			Origin: Origin{Source: OfControlFiles, Reason: row.Reason},
 		}
 		if !row.UnlessMade {
 			d.Except = ordinary

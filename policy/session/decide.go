@@ -541,11 +541,11 @@ func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why s
 	case r.Confined && !strings.HasSuffix(r.Capability, ".write") && !strings.HasSuffix(r.Capability, ".delete"):
 		return "", ""
 	}
-	if s.files == nil && !r.Confined {
+	if s.files == nil {
 		s.files = s.set.Protected()
 	}
 	if s.controls == nil && r.Confined {
-		s.controls = policy.ProtectedInRuns(s.state.Workspace)
+		s.controls = s.files.InRuns(s.state.Workspace)
 	}
 	files := s.files
 	if r.Confined {

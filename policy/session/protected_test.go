@@ -141,6 +141,38 @@ func TestProtectedInRuns(t *testing.T) {
 	}
 }
 
+// TestProtectedElsewhere: what a secret's name or git's configuration leads to is asked
+// about as that is, by tools and in commands.
+func TestProtectedElsewhere(t *testing.T) {
+	w := newWorld(t, "power-user")
+	host := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{}, FS: os.DirFS("/")}
+	w.set.Protected = func() *policy.Protected { return policy.NewProtected(host, w.set.Workspace, w.set.Dir) }
+	w.file("ws/.git/config", "[core]\n\thooksPath = tools/hooks\n")
+	w.file("ws/tools/hooks/pre-push", "")
+	w.file("ws/conf/development", "TOKEN=1")
+	w.file("ws/conf/free", "")
+	if err := os.Symlink("conf/development", filepath.Join(w.dir, "ws/.env")); err != nil {
+		t.Fatal(err)
+	}
+	s := w.start()
+	for _, c := range []struct {
+		verb, path string
+		capability string
+	}{
+		{"read", "conf/development", "secrets.read"}, {"read", "conf/free", "filesystem.read"}, {"write", "tools/hooks/pre-push", "policy.expand"},
+		{"write", "tools/hooks/new", "policy.expand"}, {"write", "tools/other", "filesystem.write"},
+	} {
+		if v := s.Decide(ctx, action("T", policy.Request{Capability: "filesystem." + c.verb, Paths: []string{c.path}})); len(v.Needs) == 0 || v.Needs[0].Capability != c.capability {
+			t.Errorf("%s %s: %s, needs %+v, want %s", c.verb, c.path, v.Effect, v.Needs, c.capability)
+		}
+	}
+	v := w.want(s.Decide(ctx, bash("echo x >tools/hooks/pre-push")), policy.Confirm, "a hook")
+	if p := w.confined(s, v); !p.Allows(filepath.Join(w.dir, "ws/tools/hooks/pre-push"), profiles.Write).Allowed || p.Allows(filepath.Join(w.dir, "ws/tools/hooks/other"), profiles.Create).Allowed {
+		t.Error("the yes was in vain, or to more")
+	}
+	w.want(s.Decide(ctx, bash("echo x >tools/other")), policy.Allow, "beside it")
+}
+
 // TestIdle: who forbids what a run may always do is heard.
 func TestIdle(t *testing.T) {
 	w := newWorld(t, "power-user")

@@ -195,15 +195,16 @@ func fsName(p string) string {
 // new files may appear must grant writing as a whole.
 func carvable(d *profiles.Denial) bool { return d.Class != profiles.Control }
 
-func (c *compiler) findPoints() {
-	add := func(p string, a profiles.Access) {
-		// What a closed directory hides is there, and the run may open the
-		// directory.
-		_, err := fs.Lstat(c.facts.FS, fsName(p))
-		if err == nil || errors.Is(err, fs.ErrPermission) && c.inGrant(p) {
-			c.points = append(c.points, point{p, a})
-		}
+// addPoint adds what is there. What a closed directory hides is, and the run may open
+// the directory.
+func (c *compiler) addPoint(p string, a profiles.Access) {
+	_, err := fs.Lstat(c.facts.FS, fsName(p))
+	if err == nil || errors.Is(err, fs.ErrPermission) && c.inGrant(p) {
+		c.points = append(c.points, point{p, a})
 	}
+}
+
+func (c *compiler) findPoints() {
 	for i := range c.p.Denials {
 		d := &c.p.Denials[i]
 		if !carvable(d) {
@@ -211,16 +212,16 @@ func (c *compiler) findPoints() {
 			continue
 		}
 		if d.Match == "" {
-			add(d.Path, d.Access)
+			c.addPoint(d.Path, d.Access)
 		}
 		for _, e := range d.Except {
 			if strings.HasPrefix(e, "/") && d.Covers(path.Dir(e)) {
-				add(e, d.Access)
+				c.addPoint(e, d.Access)
 			}
 		}
 	}
 	if c.p.Skill != "" {
-		add(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
+		c.addPoint(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
 	}
 	for _, sift := range c.p.Sifts() {
 		c.walk(sift.Root, sift)
@@ -271,7 +272,9 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			if info, ok := c.lstat(p); ok {
 				c.noteLinks(p, info, covering...)
 			}
-			c.points = append(c.points, point{p, a})
+			if e.Type()&fs.ModeSymlink == 0 { // no rule is about a link
+				c.points = append(c.points, point{p, a})
+			}
 		}
 		c.plan.Linked = append(c.plan.Linked, denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type())...)
 		// Beneath a covered directory there may be an exception.

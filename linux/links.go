@@ -108,7 +108,7 @@ func (c *compiler) findLinks() {
 	c.p = c.plan.WithLinked(c.p)
 	for i := range c.plan.Linked {
 		if d := &c.plan.Linked[i]; carvable(d) {
-			c.points = append(c.points, point{d.Path, d.Access})
+			c.addPoint(d.Path, d.Access)
 		}
 	}
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"io/fs"
 	"path"
 	"strings"
 
@@ -108,8 +107,8 @@ func (r *right) remotes() []string {
 		return nil
 	}
 	_, _, common := r.git()
-	b, err := fs.ReadFile(r.host.FS, fsName(common+"/config"))
-	if err != nil || len(b) > 1<<20 {
+	b, err := r.host.ReadSmall(common+"/config", 1<<20)
+	if err != nil {
 		return nil
 	}
 	var hosts []string

@@ -164,7 +164,7 @@ func (l *lowering) preset(p *profiles.Profile) {
 	}
 	origin := profiles.Origin{Source: "preset:" + preset.Name, Reason: preset.Reason}
 	for _, v := range preset.WritableFiles {
-		if file, err := l.host.Resolve(l.host.Env[v]); err == nil {
+		if file, err := l.host.Resolve(l.host.Env[v]); err == nil && LedOut(l.host, l.place.Workspace, l.host.Env[v]) == "" {
 			p.Paths = append(p.Paths, profiles.PathRule{Path: file, Access: profiles.Read | profiles.Write, Origin: origin})
 			p.Env.Pass = append(p.Env.Pass, profiles.EnvRule{Name: v, Origin: origin})
 		}
@@ -200,8 +200,8 @@ func (l *lowering) withoutCredentials(file string) bool {
 	if real, err := l.host.Resolve(file); err != nil || real != file {
 		return false
 	}
-	b, err := fs.ReadFile(l.host.FS, fsName(file))
-	if err != nil || len(b) > 1<<20 {
+	b, err := l.host.ReadSmall(file, 1<<20)
+	if err != nil {
 		return false
 	}
 	text := strings.ToLower(string(b))

@@ -22,9 +22,9 @@ func (l *lowering) git() (dot, dir, common string) {
 }
 
 // repository gives the directories that committing writes: ".git", or for a linked
-// work tree the two that its file names, where git made it. That a run in the
-// workspace cannot have done: it lies outside, in the "worktrees" of a repository,
-// and points back. Of a repository that holds the workspace, what git needs there.
+// work tree that which its file names, where git made it, and of its repository what
+// git needs there. That no run can have done: it lies outside, in the "worktrees" of
+// a repository, and points back by a file that no run writes in ".git".
 func (l *lowering) repository() []string {
 	dot, dir, common := l.git()
 	top := l.place.Workspace
@@ -38,7 +38,7 @@ func (l *lowering) repository() []string {
 		return []string{dot}
 	case within(top, dir):
 		return nil
-	case path.Base(path.Dir(dir)) != "worktrees" || common != path.Dir(path.Dir(dir)):
+	case path.Base(path.Dir(dir)) != "worktrees" || common != path.Dir(path.Dir(dir)) || !strings.HasSuffix(common, ".git"):
 		return nil
 	}
 	if back, err := l.host.Resolve(absolute(dir, l.host.GitText(dir+"/gitdir"))); err != nil || back != dot {
@@ -48,9 +48,6 @@ func (l *lowering) repository() []string {
 		if !l.host.Exists(common + name) {
 			return nil
 		}
-	}
-	if !within(common, top) {
-		return []string{dir, common}
 	}
 	dirs := []string{dir}
 	for _, name := range [...]string{"HEAD", "config", "info", "logs", "objects", "packed-refs", "refs", "worktrees"} {

@@ -32,11 +32,10 @@ func TestRepository(t *testing.T) {
 		{"a work tree", worktree("home/u/m/.git"), "/home/u/m/.git/objects/x /home/u/m/.git/worktrees/t/index",
 			"/home/u/m/.git/config /home/u/m/.git/hooks /home/u/m/.git/hooks/post-commit /home/u/m/.git/commondir /home/u/m/.git/modules/x/config /home/u/m/.git/info/attributes " +
 				"/home/u/m/.git/worktrees/t/commondir /home/u/m/.git/worktrees/t/gitdir /home/u/m/.git/worktrees/t/config.worktree /home/u/m/src"},
-		{"a work tree of a bare repository", worktree("home/u/r.git"), "/home/u/r.git/objects/x /home/u/r.git/packed-refs.lock", "/home/u/r.git/config /home/u/r.git/hooks/x /home/u/r.git/worktrees/t/commondir"},
-		{"in a bare repository", []string{"HEAD", "objects/x", "refs/x", "config", "w/.git=gitdir: /worktrees/t", "worktrees/t/commondir=../..", "worktrees/t/gitdir=/w/.git"},
-			"/objects/x /logs/HEAD /worktrees/t/index", "/config /hooks/x /home/u/data/a.csv /worktrees/t/commondir"},
-		{"whose parts are links", []string{"HEAD", "objects->/home/u", "refs/x", "logs->/home/u", "config", "w/.git=gitdir: /worktrees/t", "worktrees/t/commondir=../..", "worktrees/t/gitdir=/w/.git"},
-			"", "/home/u/data/a.csv"},
+		{"a work tree of a bare repository", worktree("home/u/r.git"), "/home/u/r.git/objects/x", "/home/u/r.git/config /home/u/r.git/hooks/x /home/u/r.git/worktrees/t/commondir"},
+		{"whose parts are links", append(worktree("home/u/r.git"), "home/u/r.git/logs->/home/u"), "", "/home/u/data/a.csv"},
+		{"what only looks like one", append(worktree("home/u/src"), "home/u/src/main.py"), "", "/home/u/src/main.py /home/u/src/objects/x /home/u/src/worktrees/t/index"},
+		{"beside what is a repository's", append(worktree("home/u/r.git"), "home/u/r.git/.env"), "/home/u/r.git/refs/x", "/home/u/r.git/.env /home/u/r.git/new"},
 		// What a run can write in a workspace.
 		{"made in the workspace", []string{"w/.git=gitdir: .f/w", "w/.f/w/gitdir=../../.git", "w/.f/w/commondir=/"}, "", "/home/u/data/a.csv /usr/bin/x"},
 		{"made there, as git does", []string{"w/.git=gitdir: f/worktrees/t", "w/f/worktrees/t/gitdir=/w/.git", "w/f/worktrees/t/commondir=../..", "w/f/HEAD", "w/f/objects/x", "w/f/refs/x"}, "", "/home/u/data/a.csv /w/f/config /w/f/hooks/x"},

@@ -242,6 +242,12 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	in.Limits = limits.Else(config.limits())
 	in.Ceilings, in.Narrowings, in.Floors = config.ceilings, config.narrowings, config.floors()
 	j.decisive = config.decisive()
+	if file := ofHome(c.String("manifest"), j.host.Home); file != "" { // which says what the next launch may, too
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(j.cwd, file)
+		}
+		j.decisive = append(j.decisive, filepath.Clean(file))
+	}
 	if j.vars.narrowing != nil {
 		in.Narrowings = append(in.Narrowings, j.vars.narrowing)
 	}
@@ -448,8 +454,17 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
 		}
 		for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
-			if r, err := h.Resolve(filepath.Join(home, root)); err == nil && slices.ContainsFunc(append(h.Aliases(r), r), holds) {
-				return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
+			r, err := h.ResolvePrefix(filepath.Join(home, root))
+			if err != nil {
+				continue
+			}
+			for _, at := range append(h.Aliases(r), r) {
+				switch {
+				case holds(at):
+					return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the skills in %s", quote(resolved), quote(r)), help}
+				case strings.HasPrefix(resolved, at+"/"): // a run could make it another, with any rights
+					return "", withHint{fmt.Errorf("%s cannot be the workspace: it is one of the skills in %s", quote(resolved), quote(r)), help}
+				}
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 var layouts = []struct{ name, make, repository, commit string }{
 	{"a work tree", "git init -q main; cd main; git commit -qm x --allow-empty; git worktree add -q ../work", "main/.git", "1"},
 	{"a work tree of a bare one", "git init -q main; git -C main commit -qm x --allow-empty; git clone -q --bare main r.git; git -C r.git worktree add -q ../work", "r.git", "1"},
-	{"a work tree in a bare one", "git init -q main; git -C main commit -qm x --allow-empty; git clone -q --bare main top; cd top; git worktree add -q work; ln -s top/work ../work", "top", "1"},
+	{"a work tree in a bare one", "git init -q main; git -C main commit -qm x --allow-empty; git clone -q --bare main top.git; cd top.git; git worktree add -q work; ln -s top.git/work ../work", "top.git", "1"},
 	{"one beside it", "git init -q --separate-git-dir=$PWD/work/.bare work; git -C work commit -qm x --allow-empty", "work/.bare", ""},
 	{"a link to one beside it", "git init -q work; cd work; mv .git real; ln -s real .git; git commit -qm x --allow-empty", "work/real", "1"},
 	{"work trees beside a bare one", "git init -q main; git -C main commit -qm x --allow-empty; mkdir work; git clone -q --bare main work/.bare; git -C work/.bare worktree add -q ../one", "work/.bare", ""},
@@ -29,7 +29,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	const obeyed = `cd $0 && for f in config hooks/post-commit config.worktree commondir info/attributes modules/x/config worktrees/*/commondir worktrees/*/gitdir worktrees/*/config.worktree; do
-	case $f in *\**) continue ;; esac # a run may make new ones
+	case $f in *\**) continue ;; esac
 	mkdir -p $(dirname $f); echo evil >>$f; done; mv hooks h; mkdir hooks; echo evil >hooks/post-commit; mv config c; :`
 	for _, l := range layouts {
 		for way, flags := range ways() {
@@ -78,6 +78,53 @@ func TestRepositoryElsewhere(t *testing.T) {
 				t.Error("control: nothing was written")
 			}
 		})
+	}
+}
+
+// A run makes another directory look like a repository, and a new one like its work
+// tree: who works there later has nothing of the first for that.
+func TestForgedWorkTree(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const makes = `for r in src src/.git; do mkdir -p $r/objects $r/refs $r/worktrees/e; echo "ref: refs/heads/m" >$r/HEAD; echo ../.. >$r/worktrees/e/commondir; echo $PWD/d/.git >$r/worktrees/e/gitdir; done
+mkdir d; echo "gitdir: $PWD/$0" >d/.git; :`
+	const tries = `cat ../src/.env ../src/main.py; rm ../src/main.py; echo evil >../src/.git/hooks/pre-commit; :`
+	for _, to := range []string{"src/worktrees/e", "src/.git/worktrees/e"} {
+		for way, flags := range ways() {
+			t.Run(to+", "+way, func(t *testing.T) {
+				a := newAgent(t)
+				a.write("work/src/.env", "hidden\n")
+				a.write("work/src/main.py", "main\n")
+				a.write("work/src/.git/hooks/x", "")
+				run := func(dir string, argv ...string) string {
+					cmd := exec.Command(program(t), append(append([]string{}, flags...), append([]string{"--"}, argv...)...)...)
+					cmd.Dir, cmd.Env = dir, a.env
+					b, _ := cmd.CombinedOutput()
+					return string(b)
+				}
+				made := run(a.work, "sh", "-c", makes, to)
+				if a.read("work/d/.git") == "-" {
+					t.Fatalf("nothing was made: %s", made)
+				}
+				out := run(filepath.Join(a.work, "d"), "sh", "-c", tries)
+				if strings.Contains(out, "hidden") || strings.Contains(out, "main\n") || a.read("work/src/main.py") == "-" || a.read("work/src/.git/hooks/pre-commit") != "-" {
+					t.Errorf("got through: %s", out)
+				}
+			})
+		}
+	}
+	a := newAgent(t)
+	a.write("work/src/.env", "hidden\n")
+	a.write("work/src/main.py", "main\n")
+	a.write("work/src/.git/hooks/x", "")
+	for dir, argv := range map[string][]string{a.work: {"sh", "-c", makes, "src/worktrees/e"}} {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = dir
+		cmd.Run()
+	}
+	cmd := exec.Command("sh", "-c", tries)
+	cmd.Dir = filepath.Join(a.work, "d")
+	if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "hidden") || a.read("work/src/.git/hooks/pre-commit") != "evil\n" {
+		t.Errorf("control: %s", out)
 	}
 }
 

@@ -51,7 +51,7 @@ var (
 // It fails if path does not exist, is relative, or cannot be read as far as
 // needed.
 func (h *Host) Resolve(path string) (string, error) {
-	got, rest, err := h.walk(path)
+	got, rest, err := h.walk(path, nil)
 	if err == nil && rest != "" {
 		err = fs.ErrNotExist
 	}
@@ -65,15 +65,22 @@ func (h *Host) Resolve(path string) (string, error) {
 // stands, so that a rule can be about a file that appears later. A path that
 // cannot be resolved for another reason than absence is an error.
 func (h *Host) ResolvePrefix(name string) (string, error) {
-	got, rest, err := h.walk(name)
+	got, rest, err := h.walk(name, nil)
 	if err != nil {
 		return "", fmt.Errorf("resolve %q: %w", name, err)
 	}
 	return path.Join(got, rest), nil
 }
 
-// walk resolves name and gives what exists of it and the rest, clean.
-func (h *Host) walk(name string) (found, rest string, err error) {
+// Links gives the symbolic links that a path passes through, each by a path in which
+// no other is.
+func (h *Host) Links(path string) (links []string) {
+	h.walk(path, func(link string) { links = append(links, link) })
+	return links
+}
+
+// walk resolves name and gives what exists of it and the rest, clean. It notes links.
+func (h *Host) walk(name string, note func(link string)) (found, rest string, err error) {
 	if !strings.HasPrefix(name, "/") {
 		return "", "", errors.New("not an absolute path")
 	}
@@ -105,6 +112,9 @@ func (h *Host) walk(name string) (found, rest string, err error) {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if links++; links > maxLinks {
 				return "", "", ErrLinks
+			}
+			if note != nil {
+				note(next)
 			}
 			target, err := h.FS.(fs.ReadLinkFS).ReadLink(relative(next))
 			if err != nil {

@@ -67,7 +67,7 @@ func (l *lookout) place(name string) place {
 	case info.Mode()&fs.ModeSymlink == 0 && l.host.CaseSensitive:
 		return place{next, kindOf(info)}
 	}
-	got, rest, err := l.host.walk(next)
+	got, rest, err := l.host.walk(next, nil)
 	if err != nil {
 		return place{}
 	}

@@ -96,6 +96,12 @@ func (s *Sift) Through(h *Host, path string, t fs.FileMode) (denials []Denial) {
 	}
 	if target, err := h.ResolvePrefix(path); err == nil && target != path {
 		through(target)
+		// Who replaced a link on the way would make another the target.
+		for _, link := range h.Links(path) {
+			if rest, inside := beneath(s.Root, link); inside && rest != "" && link != path {
+				denials = append(denials, Denial{Path: link, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin})
+			}
+		}
 	}
 	if dir, common := h.GitDirectories(path); dir != "" && dir != path {
 		through(dir)

@@ -175,11 +175,12 @@ ln -s ../outside/diary run.py; ln -s ../outside/tool tool; :`
 // what git obeys where a file at any depth leads to a repository.
 func TestDeniedLinks(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example"}
+	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example", ".env.stage": "current", "current": "dir/staged", "dir": "conf"}
 	const tries = `cat conf/development conf/local; for f in conf/envrc ai/settings.json ci/workflows/x.yml editor/tasks.json later.json sub/deep/real/hooks/post-commit sub/deep/real/config; do mkdir -p $(dirname $f); echo evil >>$f; done
-cat x.key .env.example; echo ok >ci/free; echo ok >conf/free`
+echo X >m; mv -f m current; ln -s ai d2; mv -T d2 dir; rm current dir
+cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 	set := func(a *agent) {
-		for _, name := range []string{"conf/development", "conf/local"} {
+		for _, name := range []string{"conf/development", "conf/local", "conf/staged"} {
 			a.write("work/"+name, "hidden\n")
 		}
 		for _, name := range []string{"conf/envrc", "ai/settings.json", "ci/workflows/x.yml", "editor/tasks.json", "sub/deep/real/config"} {
@@ -216,6 +217,11 @@ cat x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 			out := try(a, append(append([]string{program(t)}, flags...), "--")...)
 			if strings.Contains(out, "hidden") || len(evil(a)) > 0 {
 				t.Errorf("got through: %q: %s", evil(a), out)
+			}
+			for _, link := range []string{"current", "dir"} {
+				if to, _ := os.Readlink(filepath.Join(a.work, link)); to != links[link] {
+					t.Errorf("%s was replaced: %s", link, out)
+				}
 			}
 			if !strings.Contains(out, string(hostname)) || !strings.Contains(out, "example\n") || a.read("work/ci/free") != "ok\n" || a.read("work/conf/free") != "ok\n" {
 				t.Errorf("what is beside them is closed, too: %s", out)

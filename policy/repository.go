@@ -110,10 +110,14 @@ func (c *configured) read(file string) {
 		return
 	}
 	section := ""
-	for line := range strings.Lines(string(b)) {
+	text := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(string(b)) // a value goes on in the next line
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "["); ok {
-			section, line, _ = strings.Cut(rest, "]")
+			section, line = rest, ""
+			if end := unquoted(rest, "]"); end >= 0 {
+				section, line = rest[:end], rest[end+1:]
+			}
 			section = strings.ToLower(strings.TrimSpace(strings.SplitN(section+" ", " ", 2)[0]))
 			section, _, _ = strings.Cut(section, ".") // the old form of a subsection
 		}
@@ -123,19 +127,54 @@ func (c *configured) read(file string) {
 		}
 		switch key = section + "." + strings.ToLower(strings.TrimSpace(key)); {
 		case key == "include.path" || key == "includeif.path":
-			included := c.named(path.Dir(file), strings.Trim(strings.TrimSpace(value), `"`), true)
+			included := c.named(path.Dir(file), gitValue(value), true)
 			c.read(included)
 		case key == "core.hookspath" || key == "init.templatedir":
-			c.named(c.workspace, strings.Trim(strings.TrimSpace(value), `"`), true)
+			c.named(c.workspace, gitValue(value), true)
 		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
 		default:
-			for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
+			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
 				if strings.Contains(word, "/") || strings.Contains(word, ".") {
 					c.named(c.workspace, word, false)
 				}
 			}
 		}
 	}
+}
+
+// unquoted gives where the first of some characters is outside of quotes, -1 for
+// nowhere.
+func unquoted(s, chars string) int {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case !quoted && strings.IndexByte(chars, s[i]) >= 0:
+			return i
+		}
+	}
+	return -1
+}
+
+// gitValue reads a value of git's configuration: without the comment behind it, its
+// quotes and escapes (git-config(1), SYNTAX).
+func gitValue(s string) string {
+	if i := unquoted(s, "#;"); i >= 0 {
+		s = s[:i]
+	}
+	var b strings.Builder
+	for s = strings.TrimSpace(s); s != ""; s = s[1:] {
+		if s[0] == '\\' && len(s) > 1 {
+			s = s[1:]
+		} else if s[0] == '"' {
+			continue
+		}
+		b.WriteByte(s[0])
+	}
+	return b.String()
 }
 
 // named notes a name, relative to a directory, and gives it resolved: of what is no

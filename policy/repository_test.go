@@ -142,3 +142,25 @@ func TestRemotes(t *testing.T) {
 		t.Errorf("reaches %q, want %s", got, want)
 	}
 }
+
+// Names are found in git's configuration as git reads it.
+func TestGitConfigured(t *testing.T) {
+	for _, c := range []struct{ config, name string }{
+		{"[core]\n\thooksPath = hk", "/w/hk/x"}, {"[core] hooksPath = hk # ours", "/w/hk/x"}, {"[core]\nhooksPath = hk ; ours", "/w/hk/x"}, {"[core]\nhooksPath = h\"k\"", "/w/hk/x"},
+		{"[core]\nhooksPath = \\\nhk", "/w/hk/x"}, {"[CORE]\nHOOKSPATH = \"h#k\"", "/w/h#k/x"}, {"[include] path = ../inc.cfg # c", "/w/inc.cfg"},
+		{"[includeIf \"gitdir:**/[w]/.git\"]\npath = ../inc.cfg", "/w/inc.cfg"}, {"[core]\nfsmonitor = ./src/a.go#x", "/w/src/a.go"}, {"[filter \"x\"]\nclean = sh src/a.go %f", "/w/src/a.go"},
+	} {
+		h := machine()
+		h.FS.(fstest.MapFS)["w/.git/config"] = &fstest.MapFile{Data: []byte(c.config + "\n")}
+		p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Allows(c.name, profiles.Write).Allowed {
+			t.Errorf("%q: %s is written", c.config, c.name)
+		}
+		if !p.Allows("/w/in.csv", profiles.Write).Allowed {
+			t.Errorf("%q: nothing is written", c.config)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,8 @@ type Host struct {
 	CaseSensitive bool
 	// Mounts are those that give files a second name ([Overlapping]).
 	Mounts []Mount
+	// WrittenList is the file that [Host.Written] reads, "" for none.
+	WrittenList string
 	// Env is the caller's environment.
 	Env map[string]string
 	// FS is the machine's file system, rooted at "/": os.DirFS("/"), or an
@@ -77,6 +80,47 @@ func (h *Host) ResolvePrefix(name string) (string, error) {
 func (h *Host) Links(path string) (links []string) {
 	h.walk(path, func(link string) { links = append(links, link) })
 	return links
+}
+
+// systemTrees are those that root alone changes.
+var systemTrees = [...]string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/opt", "/sbin", "/usr", "/Library", "/System"}
+
+// OfSystem says whether what has a name is in one of the system's own trees. Who lets
+// a run write there has given away programs, too.
+func OfSystem(name string) bool {
+	return slices.ContainsFunc(systemTrees[:], func(tree string) bool {
+		_, ok := beneath(tree, name)
+		return ok
+	})
+}
+
+// MaxWrittenList is the size in bytes up to which a list of written trees is read.
+const MaxWrittenList = 8 << 20
+
+// Written gives the trees that earlier runs could write, resolved: who made the
+// links there is not known. It fails if there is a list and it cannot be read.
+func (h *Host) Written() ([]string, error) {
+	if h.WrittenList == "" {
+		return nil, nil
+	}
+	data, err := h.ReadSmall(h.WrittenList, MaxWrittenList)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trees that runs could write: %w", err)
+	}
+	return SplitWritten(data), nil
+}
+
+// SplitWritten reads such a list: absolute paths, each ended by a zero byte.
+func SplitWritten(list []byte) (trees []string) {
+	for tree := range strings.SplitSeq(string(list), "\x00") {
+		if strings.HasPrefix(tree, "/") {
+			trees = append(trees, tree)
+		}
+	}
+	return trees
 }
 
 // walk resolves name and gives what exists of it and the rest, clean. It notes links.

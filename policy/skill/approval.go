@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/audit/private"
+	"skillrun/profiles"
 )
 
 // Permission is one right that a user allowed, in the words of the manifest.
@@ -104,6 +105,9 @@ func (a *Approval) Holds(s *Skill, tree [32]byte, now time.Time) error {
 		return fmt.Errorf("skill %q was approved until %s, which is past: %w", s.Name, a.Until.UTC().Format(time.RFC3339), ErrOther)
 	case now.Before(a.Made.Add(-24 * time.Hour)):
 		return fmt.Errorf("approval of %q is from the future (%s): %w", s.Name, a.Made.UTC().Format(time.RFC3339), ErrOther)
+	}
+	if err := whole(s.Dir); err != nil {
+		return fmt.Errorf("approval of %q is not for all of it: %w: %w", s.Name, err, ErrOther)
 	}
 	return nil
 }
@@ -208,11 +212,14 @@ func seal(sum [32]byte) string { return sealKey + hex.EncodeToString(sum[:]) + "
 
 // Put stores an approval in the place of an older one for the same directory.
 // Version, UID and Tree are filled in; entries are the tree that was approved,
-// kept for showing what changed.
+// kept for showing what changed. It fails on a skill with [Strays].
 func (p *Approvals) Put(a Approval, entries []Entry) error {
 	a.Version, a.UID, a.Tree = 1, os.Geteuid(), Digest(entries)
 	if !filepath.IsAbs(string(a.Dir)) {
 		return fmt.Errorf("approval of %q: directory %q is not absolute", a.Skill, a.Dir)
+	}
+	if err := whole(string(a.Dir)); err != nil {
+		return fmt.Errorf("approval of %q for good: %w: put a copy in the link's place", a.Skill, err)
 	}
 	a.Skill, a.Release = strings.ToValidUTF8(a.Skill, "\ufffd"), strings.ToValidUTF8(a.Release, "\ufffd")
 	a.Allowed = slices.Clone(a.Allowed)
@@ -299,6 +306,23 @@ func (p *Approvals) List() (list []*Approval, faults []error) {
 		return strings.Compare(x.Skill+"\x00"+string(x.Dir), y.Skill+"\x00"+string(y.Dir))
 	})
 	return list, faults
+}
+
+// Approved gives the directories of the skills with a sound record in dir, as the
+// host's FS has them: who looks there again later knows whether they are the same.
+func Approved(h *profiles.Host, dir string) (skills []string) {
+	entries, _ := fs.ReadDir(h.FS, strings.TrimPrefix(dir, "/"))
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), approvalSuffix) || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if data, err := h.ReadSmall(filepath.Join(dir, e.Name()), maxApproval); err == nil {
+			if a, err := parseApproval(data); err == nil {
+				skills = append(skills, string(a.Dir))
+			}
+		}
+	}
+	return skills
 }
 
 // Revoke removes the record of a skill by its directory or by its ID, sound or

@@ -68,6 +68,8 @@ type Places struct {
 	Home    string // of the user, from the user database rather than $HOME where that may be set by a project
 	Project string // the workspace; "" if there is none
 	Current string // the current directory, within Project or ""
+	// Written gives the trees that earlier runs could write, resolved; nil for none.
+	Written func() ([]string, error)
 }
 
 // Located is where a directory lies.
@@ -222,10 +224,40 @@ func (s *searcher) dir(dir string, depth int) {
 }
 
 // Trust says how far the skill in a resolved directory is trusted, and why in
-// one line. It follows from where the skill lies, who can write there, and from an
-// approval that holds for this version (see [Approval.Holds]), nil for none. What
-// the skill says of itself has no part in it.
+// one line. It follows from where the skill lies, who can write there and where its
+// links lead, and from an approval that holds for this version (see
+// [Approval.Holds]), nil for none. What the skill says of itself has no part in it.
 func (p Places) Trust(dir string, a *Approval) (policy.Tier, string) {
+	tier, why := p.trust(dir, a)
+	if tier > policy.Untrusted {
+		strays, err := Strays(dir)
+		if err != nil {
+			return policy.Untrusted, why + ", but it cannot be looked through: " + policy.Escape(err.Error())
+		}
+		for _, s := range strays {
+			for _, via := range s.Via {
+				if p.writable(via) {
+					return policy.Untrusted, why + ", but its " + policy.Escape(s.Link) + " leads to " + policy.Escape(via) + ", where runs may write"
+				}
+			}
+		}
+	}
+	return tier, why
+}
+
+// writable says whether a run may write at a path, or might have.
+func (p Places) writable(path string) bool {
+	var trees []string
+	if p.Written != nil {
+		var err error
+		if trees, err = p.Written(); err != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(append(trees, p.Project), func(tree string) bool { return tree != "" && within(tree, path) })
+}
+
+func (p Places) trust(dir string, a *Approval) (policy.Tier, string) {
 	where := p.Locate(dir)
 	owner, safe := ownership(dir)
 	switch {

@@ -39,6 +39,7 @@ func machine(t *testing.T) (p skill.Places, top string) {
 		"home/.gemini/skills/1/2/3/4/5/6/7/SKILL.md":      md, // too deep
 		"home/.copilot/skills/1/2/3/4/5/6/SKILL.md":       md,
 		"home/.cursor/skills/SKILL.md":                    md, // the root itself is none
+		"home/elsewhere/SKILL.md":                         md,
 	})
 	return skill.Places{Home: top + "/home", Project: top + "/proj", Current: top + "/proj/packages/a"}, top
 }

@@ -265,7 +265,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 			return fmt.Errorf("mount %s: %w", m.Role, err)
 		}
 		if LedOut(l.host, l.place.Workspace, absolute(l.in.Cwd, m.Dir)) != "" {
-			return fmt.Errorf("mount %s: a link in the workspace, which a run may have made, leads to %s: mount that by its name", m.Role, Escape(dir))
+			return fmt.Errorf("mount %s: a link that a run may have made leads to %s: mount that by its name", m.Role, Escape(dir))
 		}
 		info, err := fs.Stat(l.host.FS, fsName(dir))
 		switch {

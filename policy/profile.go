@@ -26,6 +26,8 @@ type Inputs struct {
 	// Settings are files and directories that decide about runs, wherever they
 	// lie: none changes them.
 	Settings []string
+	// Approved are the directories of skills that were approved, as they are.
+	Approved []string
 }
 
 // Mount is a directory with a role, from --mount ROLE=DIR:ro|rw.
@@ -122,16 +124,20 @@ func (l *lowering) base(p *profiles.Profile) {
 	}
 	p.Env.Pass, p.Env.Deny = profiles.EnvDefaults()
 	p.Denials = profiles.SensitivePaths(l.host)
-	for _, name := range l.in.Settings {
-		real, err := l.host.ResolvePrefix(name)
-		if err != nil {
-			real = name
-		}
-		for _, file := range slices.Compact([]string{name, real}) {
-			p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-				Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "says what runs may do"}})
+	kept := func(names []string, why string) {
+		for _, name := range names {
+			real, err := l.host.ResolvePrefix(name)
+			if err != nil {
+				real = name
+			}
+			for _, file := range slices.Compact([]string{name, real}) {
+				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+					Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: why}})
+			}
 		}
 	}
+	kept(l.in.Settings, "says what runs may do")
+	kept(l.in.Approved, "an approved skill, which only its user changes")
 	if l.place.Skill != "" {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,
 			Origin: profiles.Origin{Source: "built-in:skill", Reason: "a skill reads its own files"}})
@@ -206,7 +212,7 @@ func (l *lowering) control(p *profiles.Profile, c *Capability, granted []profile
 			return t.Origin.Source == "built-in:toolchains" && t.Tree && within(t.Path, r.Path)
 		})
 		for _, d := range profiles.ControlFiles(r.Path) {
-			if d.UnlessMade || !packages {
+			if len(d.Except) == 0 || !packages {
 				p.Denials = append(p.Denials, d)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,16 +196,24 @@ func parsePorts(s string) ([]profiles.PortRange, string) {
 	return []profiles.PortRange{{First: uint16(a), Last: uint16(b)}}, ""
 }
 
-// LedOut gives where a name in the workspace leads that a link there takes out of
-// it, "" for any other name. A run can have made the link: who granted the name
-// has not granted that.
+// LedOut gives where a name leads that a link in the workspace, or in a tree that
+// earlier runs could write, takes out of that; "" for any other name. A run can have
+// made the link: who named it has not named that.
 func LedOut(h *profiles.Host, workspace, name string) string {
 	to, err := h.ResolvePrefix(name)
-	if workspace == "" || err != nil || within(workspace, to) {
+	if err != nil || workspace != "" && within(workspace, to) {
 		return ""
 	}
-	for dir := name; dir != "/"; dir = path.Dir(dir) {
-		if at, err := h.ResolvePrefix(dir); within(workspace, dir) || err == nil && within(workspace, at) {
+	links := slices.DeleteFunc(h.Links(name), func(link string) bool { return path.Dir(link) == "/" || profiles.OfSystem(link) })
+	if len(links) == 0 {
+		return ""
+	}
+	trees, err := h.Written()
+	if err != nil {
+		return to // nobody knows whose they are
+	}
+	for _, tree := range append(trees, workspace) {
+		if tree != "" && !within(tree, to) && slices.ContainsFunc(links, func(link string) bool { return within(tree, link) }) {
 			return to
 		}
 	}

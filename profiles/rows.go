@@ -21,6 +21,7 @@ type (
 	controlRow struct {
 		Match, Reason string
 		UnlessMade    bool
+		Everywhere    bool
 	}
 	ordinaryRow struct {
 		Name, Reason string

@@ -34,7 +34,7 @@ func ControlFiles(root string) []Denial {
 			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
 			Origin: Origin{Source: OfControlFiles, Reason: row.Reason},
 		}
-		if !row.UnlessMade {
+		if !row.UnlessMade && !row.Everywhere {
 			d.Except = ordinary
 		}
 		denials = append(denials, d)

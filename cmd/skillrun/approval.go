@@ -29,6 +29,9 @@ func (m *memory) holds() bool { return m != nil && m.stale == nil }
 func (j *job) recall() error {
 	j.skill.placed, j.skill.why = j.places().Trust(j.skill.Dir, nil)
 	j.skill.tier = j.skill.placed
+	if scope := j.places().Locate(j.skill.Dir).Scope; scope >= skill.User && j.skill.placed <= policy.Untrusted {
+		j.findings = append(j.findings, policy.Finding{What: "the skill is not trusted: " + j.skill.why})
+	}
 	store, err := openApprovals(j, false)
 	if err != nil {
 		return err

@@ -34,6 +34,10 @@ type configuration struct {
 	system     int // files from this index on are the system's
 	ceilings   []*policy.Document
 	narrowings []*policy.Document
+	// account is the configuration of the account's own home, where HOME or
+	// XDG_CONFIG_HOME lead to another: a project can set these, so what it denies
+	// and bounds counts all the same.
+	account *policy.Config
 	// flagged says that a flag named the preset: files make that no looser.
 	flagged bool
 	// named are the files that files name, wherever those lie.
@@ -56,6 +60,15 @@ func configDir(h *profiles.Host) string {
 	return filepath.Join(dir, "skillrun")
 }
 
+// usualConfig is the directory of the user's configuration without variables, "" if
+// that is not known.
+func usualConfig(h *profiles.Host) string {
+	if h.Account == "" {
+		return ""
+	}
+	return filepath.Join(h.Account, ".config", "skillrun")
+}
+
 // loadConfiguration reads the configuration files that are there. Any fault in
 // one, or any doubt about who wrote it, is an error: nothing runs.
 func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuration, error) {
@@ -63,6 +76,15 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 	if dir := configDir(h); dir != "" {
 		if err := c.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
 			return nil, err
+		}
+	}
+	if dir := usualConfig(h); dir != "" && dir != configDir(h) {
+		own := &configuration{}
+		if err := own.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
+			return nil, err
+		}
+		if len(own.files) > 0 {
+			c.account, c.ceilings, c.named = own.files[0], append(c.ceilings, own.ceilings...), append(c.named, own.named...)
 		}
 	}
 	c.system = len(c.files)
@@ -106,6 +128,11 @@ func (c *configuration) add(h *profiles.Host, file string, user bool, workspace,
 			return err
 		}
 		c.ceilings, c.named = append(c.ceilings, d), append(c.named, path)
+	}
+	for _, s := range one.Skills {
+		if filepath.IsAbs(s.Name) { // a skill with grants, whose files say what is done with them
+			c.named = append(c.named, filepath.Clean(s.Name))
+		}
 	}
 	if t := one.Session.Defaults; t.Value != "" {
 		c.named = append(c.named, beside(h, file, t.Value))
@@ -238,8 +265,8 @@ func (c *configuration) choice(of func(*policy.Config) policy.Choice, preset boo
 	if c.flagged && preset {
 		return true
 	}
-	for _, f := range c.files[c.system:] {
-		if of(f) == policy.Yes {
+	for _, f := range append(slices.Clip(c.files[c.system:]), c.account) {
+		if f != nil && of(f) == policy.Yes {
 			return true
 		}
 	}
@@ -302,6 +329,9 @@ func (c *configuration) floors() (floors []*policy.Document) {
 			d.Limits = f.Limits
 		}
 		floors = append(floors, &d)
+	}
+	if c.account != nil && c.account.Floors != nil {
+		floors = append(floors, c.account.Floors)
 	}
 	return slices.Clip(floors)
 }

@@ -9,6 +9,7 @@ import (
 	"skillrun/audit"
 	"skillrun/policy/session"
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // Main is main, for the tests that start this program as a user would. The
@@ -53,4 +54,18 @@ func Promotion(record *skill.Approval, measured, read []skill.Entry) (skill.Appr
 		j.memory = &memory{record: record}
 	}
 	return j.promotion(read)
+}
+
+// Floors are what the configuration of a host denies.
+func Floors(h *profiles.Host) (denied []string, err error) {
+	c, err := loadConfiguration(h, "", "")
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range c.floors() {
+		for i := range d.Entries {
+			denied = append(denied, d.Entries[i].Capability)
+		}
+	}
+	return denied, nil
 }

@@ -54,6 +54,7 @@ type job struct {
 	ownOutput bool
 	// consents are the answers that this run rests on, for the record.
 	consents []*audit.Grant
+	recalled bool           // an earlier run's plan is this one's
 	ends     time.Time      // of the answer that was kept, zero for never
 	accepted []string       // keys of confirm entries that the user accepted
 	given    []policy.Entry // grants in answer to a question
@@ -128,6 +129,13 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		return nil, err
 	}
 	if j.skill != nil {
+		given := j.skill.Given
+		if !filepath.IsAbs(given) {
+			given = filepath.Join(j.cwd, given)
+		}
+		if err := notLed(j.host, j.workspace, "--skill ", filepath.Clean(given)); err != nil {
+			return nil, err
+		}
 		if err := j.recall(); err != nil {
 			return nil, err
 		}
@@ -213,7 +221,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 			return usage(err)
 		}
 		if to := j.ledOut(&e); to != "" {
-			return usage(fmt.Errorf("--grant %s: a link in the workspace, which a run may have made, leads to %s: grant that by its name", named(g), quote(to)))
+			return usage(fmt.Errorf("--grant %s: a link that a run may have made leads to %s: grant that by its name", named(g), quote(to)))
 		}
 		if j.absent(&e) {
 			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s: nothing is there now, and what comes there is meant", named(g))})
@@ -222,7 +230,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	}
 	for _, e := range config.grants(j.skill) {
 		if to := j.ledOut(&e); to != "" {
-			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: fmt.Sprintf("%s is not granted: a link in the workspace, which a run may have made, leads to %s", e.Capability, quote(to))})
+			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: fmt.Sprintf("%s is not granted: a link that a run may have made leads to %s", e.Capability, quote(to))})
 		}
 		in.Grants = append(in.Grants, e)
 	}
@@ -352,7 +360,12 @@ func (j *job) undeclared() string {
 
 // profile lowers the job's rights to a Profile for this machine.
 func (j *job) profile() (*profiles.Profile, error) {
-	return j.set.Profile(j.host, j.inputs())
+	in := j.inputs()
+	// What was looked at before it starts could be another's by then: another run's.
+	if state, err := stateDir(j.host); err == nil {
+		in.Approved = skill.Approved(j.host, filepath.Join(state, "approvals"))
+	}
+	return j.set.Profile(j.host, in)
 }
 
 func (j *job) inputs() policy.Inputs {
@@ -407,6 +420,9 @@ func thisHost() *profiles.Host {
 		h.Home = h.Account
 	}
 	h.Home = filepath.Clean(h.Home)
+	if state, err := stateDir(h); err == nil {
+		h.WrittenList = filepath.Join(state, "written")
+	}
 	return h
 }
 
@@ -422,6 +438,15 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	resolved, err := h.Resolve(dir)
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
+	}
+	here := ""
+	if flag != "" { // where earlier runs were, as far as is known
+		if here, err = h.Resolve(gitTop(cwd)); err != nil {
+			return "", fmt.Errorf("workspace: %w", err)
+		}
+	}
+	if err := notLed(h, here, "workspace ", filepath.Clean(dir)); err != nil {
+		return "", err
 	}
 	if flag == "" {
 		// A run can make a repository: a workspace that was only found is no way

@@ -176,10 +176,10 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode, streams string) (key 
 // without anything where nothing was. streams is who is told of refusals, and what
 // the outputs are: these have a say in what is compiled.
 func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, keep func(*sandbox.Compiled), err error) {
-	in := j.inputs()
-	key, ok := j.memoKey(in, mode, streams)
+	key, ok := j.memoKey(j.inputs(), mode, streams)
 	if ok {
 		if m, amend := recallMemo(state, key); m != nil {
+			j.recalled = true
 			if j.verbose {
 				say("an earlier run's plan holds")
 			}
@@ -192,7 +192,7 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 			}, nil
 		}
 	}
-	p, err := j.set.Profile(j.host, in)
+	p, err := j.profile()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -72,7 +72,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	p := &m.Profile
 	log, err := audit.Open(dir, audit.Options{Secrets: secrets(j.host, p)})
 	if err != nil {
-		return nil, withHint{err, "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there (after sudo, sudo -H does)"}
+		return nil, withHint{err, stateHint}
 	}
 	cache, err := audit.OpenDigests(dir)
 	if err != nil {

@@ -148,6 +148,11 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
+	if !j.recalled { // an earlier run noted it
+		if err := noteWritten(j.host, state, &plan.Profile); err != nil {
+			return nil, err
+		}
+	}
 	rec, err := newRecorder(c, j, state, plan, path)
 	if err != nil {
 		return nil, err

@@ -46,5 +46,5 @@ func (j *job) places() skill.Places {
 	if resolved, err := j.host.Resolve(home); err == nil {
 		home = resolved
 	}
-	return skill.Places{Home: home, Project: j.workspace, Current: j.cwd}
+	return skill.Places{Home: home, Project: j.workspace, Current: j.cwd, Written: j.host.Written}
 }

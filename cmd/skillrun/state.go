@@ -8,6 +8,8 @@ import (
 	"skillrun/profiles"
 )
 
+const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there (after sudo, sudo -H does)"
+
 // stateDir is where audit log, digests and approvals live. It must not be where
 // a run may write.
 func stateDir(h *profiles.Host) (string, error) {

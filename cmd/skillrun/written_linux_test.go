@@ -1,0 +1,162 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	skillrun "skillrun/cmd/skillrun"
+	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
+)
+
+const readToken = `{"permissions": [
+  {"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": false, "resource_scope": ["TOKEN"]}},
+  {"capability": "source_code.execute", "effect": "allow"}, {"capability": "source_code.read", "effect": "allow"}, {"capability": "process.create", "effect": "allow"}]}`
+
+// in runs the program in a directory, without a terminal.
+func (a *agent) in(dir string, words ...string) (out string, code int) {
+	a.t.Helper()
+	cmd := exec.Command(program(a.t), words...)
+	cmd.Dir = filepath.Join(a.root, dir)
+	cmd.Env = append(a.env, "PWD="+cmd.Dir) // as a shell has it, links and all
+	b, _ := cmd.CombinedOutput()
+	return string(b), cmd.ProcessState.ExitCode()
+}
+
+// A link that an earlier run made, in whatever tree, chooses nothing for a later
+// launch: neither a directory, nor whose rights it has.
+func TestLinksOfEarlierRuns(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			a.write("secret/s", "canary\n")
+			a.write("c/.git/x", "")
+			a.write("out/x", "")
+			a.write("power/SKILL.md", "---\nname: power\ndescription: x\n---\n")
+			a.write("power/skillguard-manifest.json", strings.ReplaceAll(readToken, "TOKEN", a.root+"/secret/s"))
+			if out, code := a.in("c", "grants", "promote", "../power"); code != 0 {
+				t.Fatal(out)
+			}
+			run := func(dir string, words ...string) (string, int) {
+				return a.in(dir, append(slices.Clip(flags), words...)...)
+			}
+			if out, code := run("work", "--mount", "out=../out:rw", "--", "sh", "-ec", "ln -s ../secret data; ln -s ../power sk; ln -s ../secret ../out/data"); code != 0 {
+				t.Fatal(out)
+			}
+			show := "cat " + a.root + "/secret/s"
+			for name, try := range map[string]struct {
+				in, real string // the directory it is started in
+				words    []string
+			}{
+				"a mount":           {"c", "c", []string{"--mount", "m=LINK", "--", "sh", "-c", show}},
+				"a grant":           {"c", "c", []string{"--grant", "filesystem.read:LINK", "--", "sh", "-c", show}},
+				"the workspace":     {"c", "c", []string{"--workspace", "LINK", "--", "sh", "-c", show}},
+				"a directory there": {"out/data", "secret", []string{"--", "sh", "-c", show}},
+			} {
+				for _, link := range []string{"../work/data", "../out/data"} {
+					words := func(to string) []string {
+						return strings.Split(strings.ReplaceAll(strings.Join(try.words, "\x00"), "LINK", to), "\x00")
+					}
+					if out, code := run(try.real, words(a.root+"/secret")...); code != 0 || !strings.Contains(out, "canary") {
+						t.Fatalf("%s, control: %d %s", name, code, out)
+					}
+					if out, code := run(try.in, words(link)...); code != 125 || strings.Contains(out, "canary") || !strings.Contains(out, "that a run may have made") {
+						t.Errorf("%s by %s: %d %s", name, link, code, out)
+					}
+				}
+			}
+			if out, code := run("c", "--skill", "../power", "--", "sh", "-c", show); code != 0 || !strings.Contains(out, "canary") {
+				t.Fatalf("a skill, control: %d %s", code, out)
+			}
+			if out, code := run("c", "--skill", "../work/sk", "--", "sh", "-c", show); code != 125 || !strings.Contains(out, "that a run may have made") {
+				t.Errorf("a skill: %d %s", code, out)
+			}
+			// Within the tree a link is as good as what it leads to.
+			if out, code := run("work", "--", "sh", "-ec", "mkdir real; echo 1 >real/f; ln -s real near"); code != 0 {
+				t.Fatal(out)
+			}
+			if out, code := run("c", "--mount", "m=../work/near", "--", "cat", a.work+"/real/f"); code != 0 {
+				t.Errorf("a link that stays: %d %s", code, out)
+			}
+		})
+	}
+}
+
+// An approved skill is not changed by runs, since what was looked at is not what
+// starts then; one that nobody approved is a directory like others.
+func TestApprovedSkillStays(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const change = `echo evil >sk/run.sh; echo evil >sk/new; mv sk moved; rm -f sk/run.sh; ln -sf x sk/l; cat sk/run.sh`
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			for _, approved := range []bool{false, true, false} {
+				os.RemoveAll(a.work + "/sk")
+				os.RemoveAll(a.work + "/moved")
+				a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+				a.write("work/sk/run.sh", "good\n")
+				if approved {
+					if out, code := a.in("work", "grants", "promote", "sk"); code != 0 {
+						t.Fatal(out)
+					}
+				} else {
+					a.in("work", "grants", "revoke", "./sk")
+				}
+				out, _ := a.in("work", append(append([]string{"--grant", "filesystem.delete:."}, flags...), "--", "sh", "-c", change)...)
+				changed := a.read("work/sk/run.sh") != "good\n" || a.read("work/sk/new") != "-" || a.read("work/moved/SKILL.md") != "-"
+				if changed == approved {
+					t.Errorf("approved %v: changed %v: %s", approved, changed, out)
+				}
+			}
+		})
+	}
+}
+
+// A variable that a project sets leads to no configuration, and to no approvals,
+// that a run has written, and does not drop what the account's own file denies.
+func TestVariablesOfEarlierRuns(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const makes = `for d in x/other node_modules/other; do mkdir -p $d/approvals; echo 'grants = ["filesystem.read:'$0'"]' >$d/config.toml; mv $d ${d%/*}/skillrun; done; mkdir -p y/skillrun; cp x/other/config.toml y/skillrun`
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			a.write("secret/s", "canary\n")
+			a.write("c/.git/x", "")
+			run := func(dir, variable string, words ...string) (string, int) {
+				b := *a
+				if variable != "" {
+					b.env = append(slices.Clip(a.env), variable)
+				}
+				return b.in(dir, append(append(slices.Clip(flags), "--"), words...)...)
+			}
+			run("work", "", "sh", "-c", makes, a.root+"/secret")
+			for _, dir := range []string{"x", "y", "node_modules"} {
+				if a.read("work/"+dir+"/skillrun/config.toml") != "-" {
+					t.Errorf("%s: was made", dir)
+				}
+			}
+			// The control: what the user wrote.
+			a.write("mine/skillrun/config.toml", `grants = ["filesystem.read:`+a.root+`/secret"]`)
+			if out, code := run("c", "XDG_CONFIG_HOME="+filepath.Join(a.root, "mine"), "cat", a.root+"/secret/s"); code != 0 || !strings.Contains(out, "canary") {
+				t.Errorf("control: %d %s", code, out)
+			}
+		})
+	}
+}
+
+func TestFloorsOfTheAccount(t *testing.T) {
+	a := newAgent(t)
+	a.write("home/.config/skillrun/config.toml", "[[permissions]]\ncapability = \"web.fetch\"\neffect = \"deny\"\n")
+	a.write("other/skillrun/config.toml", "[[permissions]]\ncapability = \"web.post\"\neffect = \"deny\"\n")
+	for config, want := range map[string][]string{"": {"web.fetch"}, a.root + "/none": {"web.fetch"}, a.root + "/other": {"web.post", "web.fetch"}} {
+		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
+		if got, err := skillrun.Floors(h); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q %v", config, got, err)
+		}
+	}
+}

@@ -19,6 +19,8 @@ import (
 type Facts struct {
 	// FS is the machine's file system, rooted at "/".
 	FS fs.FS
+	// Mounts are those that give files a second name.
+	Mounts []profiles.Mount
 	// Own lists the run's own directories (HOME, TMPDIR): always granted.
 	Own []string
 	// Private maps directories that all users share (/tmp) to directories of
@@ -165,8 +167,8 @@ type compiler struct {
 	// leads says that the run's internet sockets are the supervisor's, which
 	// leads them to the gate.
 	leads  bool
-	points []point                       // sorted by path
-	linked map[fileID][]*profiles.Denial // denied files that have other names
+	points []point             // sorted by path
+	linked map[fileID][]linked // denied files that have other names
 	// granted and inner collect the rules of the first and second layer.
 	granted, inner map[string]uint64
 	// opens says that opens must be decided by the supervisor, since a denied
@@ -208,7 +210,9 @@ func (c *compiler) findPoints() {
 	for i := range c.p.Denials {
 		d := &c.p.Denials[i]
 		if !carvable(d) {
-			c.noteControl(d)
+			if d.Match != "" {
+				c.noteNames(d, d.Path)
+			}
 			continue
 		}
 		if d.Match == "" {
@@ -270,13 +274,18 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 		}
 		if a != 0 {
 			if info, ok := c.lstat(p); ok {
-				c.noteLinks(p, info, covering...)
+				for _, d := range covering {
+					c.noteLinks(p, info, d, d.Path)
+				}
 			}
 			if e.Type()&fs.ModeSymlink == 0 { // no rule is about a link
 				c.points = append(c.points, point{p, a})
 			}
 		}
-		c.plan.Linked = append(c.plan.Linked, denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type())...)
+		for _, d := range denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type()) {
+			c.plan.Linked = append(c.plan.Linked, d)
+			c.noteNames(&d, denials.Root)
+		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {
 			c.walk(p, denials)

@@ -14,26 +14,30 @@ import (
 // run. Those in the same tree are denied as well: the tree is searched for them
 // only where a denied file has more names than one, which is rare.
 
+// linked is a denial of a file that has other names, and the tree in which they are
+// looked for.
+type linked struct {
+	denial *profiles.Denial
+	root   string
+}
+
 // noteLinks remembers a denied file with several names.
-func (c *compiler) noteLinks(p string, info fs.FileInfo, denials ...*profiles.Denial) {
+func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, root string) {
 	id, names := linkCount(info)
-	if names < 2 || !info.Mode().IsRegular() {
+	if names < 2 || !info.Mode().IsRegular() || !d.Covers(p) || slices.Contains(c.linked[id], linked{d, root}) {
 		return
 	}
 	if c.linked == nil {
-		c.linked = map[fileID][]*profiles.Denial{}
+		c.linked = map[fileID][]linked{}
 	}
-	for _, d := range denials {
-		if d.Covers(p) && !slices.Contains(c.linked[id], d) {
-			c.linked[id] = append(c.linked[id], d)
-		}
-	}
+	c.linked[id] = append(c.linked[id], linked{d, root})
 }
 
-// noteControl looks at the control files at the top of a tree, where a user's
-// own are; the tree is not searched for them.
-func (c *compiler) noteControl(d *profiles.Denial) {
-	if d.Match == "" || strings.Contains(d.Match, "*") {
+// noteNames remembers the file that a denial names at the top of its tree, where a
+// user's own are, or those right beneath it, if they have other names; the tree is
+// not searched for more.
+func (c *compiler) noteNames(d *profiles.Denial, root string) {
+	if strings.Contains(d.Match, "*") {
 		return
 	}
 	p := path.Join(d.Path, d.Match)
@@ -41,7 +45,7 @@ func (c *compiler) noteControl(d *profiles.Denial) {
 	if !ok {
 		return
 	}
-	c.noteLinks(p, info, d)
+	c.noteLinks(p, info, d, root)
 	if !info.IsDir() {
 		return
 	}
@@ -52,7 +56,7 @@ func (c *compiler) noteControl(d *profiles.Denial) {
 	for _, e := range entries {
 		// By a look of its own, so that a later run looks again.
 		if info, ok := c.lstat(path.Join(p, e.Name())); ok {
-			c.noteLinks(path.Join(p, e.Name()), info, d)
+			c.noteLinks(path.Join(p, e.Name()), info, d, root)
 		}
 	}
 }
@@ -62,8 +66,8 @@ func (c *compiler) noteControl(d *profiles.Denial) {
 func (c *compiler) findLinks() {
 	roots := map[string]bool{}
 	for _, denials := range c.linked {
-		for _, d := range denials {
-			roots[d.Path] = true
+		for _, l := range denials {
+			roots[l.root] = true
 		}
 	}
 	var search func(dir string)
@@ -91,8 +95,8 @@ func (c *compiler) findLinks() {
 			if names < 2 {
 				continue
 			}
-			for _, d := range c.linked[id] {
-				if !d.Covers(p) {
+			for _, l := range c.linked[id] {
+				if d := l.denial; !d.Covers(p) {
 					c.plan.Linked = append(c.plan.Linked, profiles.Denial{Path: p, Access: d.Access, Class: d.Class, Origin: d.Origin})
 				}
 			}
@@ -104,6 +108,10 @@ func (c *compiler) findLinks() {
 	if len(c.plan.Linked) == 0 {
 		return
 	}
+	// And by the other names that mounts give to all of these.
+	found := profiles.Profile{Paths: c.p.Paths, Denials: c.plan.Linked}
+	found.DenyAliases(&profiles.Host{Mounts: c.facts.Mounts})
+	c.plan.Linked = found.Denials
 	slices.SortFunc(c.plan.Linked, func(a, b profiles.Denial) int { return strings.Compare(a.Path, b.Path) })
 	c.p = c.plan.WithLinked(c.p)
 	for i := range c.plan.Linked {

@@ -2,6 +2,7 @@ package profiles_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -28,7 +29,8 @@ func machine(files ...string) *profiles.Host {
 }
 
 func TestSensitivePaths(t *testing.T) {
-	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/")
+	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/",
+		"/home/u/.aws/", "/home/u/.aws/credentials -> /data/aws/mid", "/data/aws/mid -> keys", "/data/aws/keys")
 	h.Env["CARGO_HOME"] = "/data/cargo"
 	h.Env["KUBECONFIG"] = "/k/one:/k/two:rel"
 	h.Env["GNUPGHOME"] = "/home"
@@ -43,6 +45,8 @@ func TestSensitivePaths(t *testing.T) {
 		"/home/u/.ssh/id":                      true, // as written
 		"/data/ssh/id":                         true, // where it leads
 		"/data/ssh2":                           false,
+		"/data/aws/keys":                       true, // where a file in it leads
+		"/data/aws/other":                      false,
 		"/data/config/gh/hosts.yml":            true, // a link above
 		"/data/config/op/x":                    true, // which does not exist yet
 		"/data/config/other":                   false,
@@ -71,8 +75,15 @@ func TestSensitivePaths(t *testing.T) {
 		}
 	}
 	for _, d := range p.Denials {
-		if d.Class != profiles.Sensitive || d.Origin.Reason == "" || d.Origin.Source == "" {
-			t.Errorf("%+v: not a sensitive denial with an origin", d)
+		link := d.Class == profiles.Control && slices.Index(h.Links(d.Path), d.Path) == 0
+		if d.Class != profiles.Sensitive && !link || d.Origin.Reason == "" || d.Origin.Source == "" {
+			t.Errorf("%+v: not a sensitive denial with an origin, nor of a link on the way", d)
+		}
+	}
+	// Who replaced a link on the way would make another file the store.
+	for path, kept := range map[string]bool{"/home/u/.config": true, "/data/aws/mid": true, "/home/u/.kube": true, "/data/other": false} {
+		if got := !p.Allows(path, profiles.Delete).Allowed; got != kept {
+			t.Errorf("%s: kept %v, want %v", path, got, kept)
 		}
 	}
 }

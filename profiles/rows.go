@@ -7,7 +7,7 @@ package profiles
 type (
 	storeRow struct {
 		Path, Match, OS, Reason string
-		Moved                   []string
+		Moved, Holds            []string
 		List                    bool
 	}
 	socketRow struct {

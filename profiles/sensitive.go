@@ -11,7 +11,9 @@ import (
 // store exists, in its default place and where the environment moves it to.
 // Where a store is reached through a symbolic link there are two denials, one
 // for the path as written and one for where it leads, since one back end goes
-// by names and the other by files.
+// by names and the other by files; so it is with the names in a store that people
+// have as links. Of the links on the way none is changed: who did would make
+// another file the store.
 //
 // The stores of the account's own home are guarded as well where the
 // environment names another: who can set HOME must not open them by that.
@@ -27,15 +29,32 @@ func SensitivePaths(h *Host) []Denial {
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
+		deny := func(p, match string, access Access, class Class) {
+			if key := p + "\x00" + match + "\x00" + class.String(); p != "" && !seen[key] {
+				seen[key] = true
+				denials = append(denials, Denial{
+					Path: p, Match: match, Access: access, Class: class,
+					Origin: Origin{Source: "built-in:sensitive-paths", Reason: row.Reason},
+				})
+			}
+		}
+		leads := func(name, match string) (to string) {
+			to, _, _ = look.at(name)
+			if to != name && to != "" {
+				deny(to, match, AllAccess, Sensitive)
+				for _, link := range h.Links(name) {
+					if path.Dir(link) != "/" && !OfSystem(link) {
+						deny(link, "", Write|Create|Delete, Control)
+					}
+				}
+			}
+			return to
+		}
 		add := func(name string) {
-			at, _, _ := look.at(name)
-			for _, p := range [2]string{name, at} {
-				if key := p + "\x00" + row.Match; p != "" && !seen[key] {
-					seen[key] = true
-					denials = append(denials, Denial{
-						Path: p, Match: row.Match, Access: AllAccess, Class: Sensitive,
-						Origin: Origin{Source: "built-in:sensitive-paths", Reason: row.Reason},
-					})
+			deny(name, row.Match, AllAccess, Sensitive)
+			if at := leads(name, row.Match); at != "" {
+				for _, inside := range row.Holds {
+					leads(path.Join(at, inside), "")
 				}
 			}
 		}

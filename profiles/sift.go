@@ -19,7 +19,9 @@ type Sift struct {
 }
 
 // Sifts gives those by which a profile's trees are searched, in order. The names of
-// control files are not looked for as such, since nobody makes room around them.
+// control files are not looked for as such, since nobody makes room around them, but
+// for what they lead to; where only those of repositories count, which packages
+// come without, that is nothing.
 func (p *Profile) Sifts() []*Sift {
 	var sifts []*Sift
 	at := func(d *Denial) *Sift {
@@ -31,7 +33,7 @@ func (p *Profile) Sifts() []*Sift {
 		return nil
 	}
 	for i := range p.Denials {
-		if d := &p.Denials[i]; d.Match != "" && d.Class != Control && at(d) == nil {
+		if d := &p.Denials[i]; d.Match != "" && (d.Class != Control || d.Origin.Source == OfControlFiles && len(d.Except) > 0) && at(d) == nil {
 			sifts = append(sifts, &Sift{Root: d.Path})
 		}
 	}

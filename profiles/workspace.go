@@ -47,6 +47,7 @@ func ControlFiles(root string) []Denial {
 func RepositoryControls(dir string) []Denial {
 	var denials []Denial
 	for _, d := range ControlFiles("/") {
+		d.Except = nil // nothing in a repository is somebody's package
 		denials = append(denials, d.Through("/.git", dir)...)
 	}
 	return denials

@@ -65,6 +65,8 @@ type Spec struct {
 	// Files is the machine's file system, rooted at "/", for finding what is
 	// denied; it may be a snapshot.
 	Files fs.FS
+	// Mounts are those of the machine that give files a second name.
+	Mounts []profiles.Mount
 	// Stdin, Stdout and Stderr are the command's; nil leaves one closed.
 	Stdin, Stdout, Stderr *os.File
 	// Tee gets a copy of what goes through stdin, stdout and stderr. A stream

@@ -286,7 +286,7 @@ type Compiled struct {
 // if it is a new one what to keep of it.
 func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (plan *linux.Plan, facts linux.Facts, fresh *Compiled) {
 	of := func(o *own) linux.Facts {
-		facts := factsFor(o, spec.Profile, f, spec.Files)
+		facts := factsFor(o, spec.Profile, f, spec.Files, spec.Mounts)
 		facts.Dir, facts.Observe, facts.CountsOutput, facts.Gate = spec.Dir, spec.Observe, spec.countsOutput(), gate
 		facts.Proxied = spec.Parents.Serve(&spec.Profile.Network)
 		return facts
@@ -305,19 +305,20 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
 // for theirs. caches is the directory of those that are kept, "" for none.
-func PlanFor(p *profiles.Profile, f linux.Features, files fs.FS, parents *egress.Parents, caches string) *linux.Plan {
+func PlanFor(p *profiles.Profile, f linux.Features, h *profiles.Host, parents *egress.Parents, caches string) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
 	stands := standsIn()
-	facts := factsFor(stands, p, f, files)
+	facts := factsFor(stands, p, f, h.FS, h.Mounts)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
 	facts.Proxied = parents.Serve(&p.Network)
 	return linux.Compile(stands.guarded(p, caches), f, facts)
 }
 
-func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS) linux.Facts {
+func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS, mounts []profiles.Mount) linux.Facts {
 	facts := linux.Facts{
 		FS:         files,
+		Mounts:     mounts,
 		Own:        []string{o.home()},
 		Masked:     o.masked(),
 		Closed:     o.dir,

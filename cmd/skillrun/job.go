@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"skillrun/audit"
 	"skillrun/policy"
@@ -497,14 +498,16 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 }
 
 // policyAbove gives the nearest directory above dir with a workspace policy, ""
-// if there is none. Where anybody may write, anybody's would be one.
+// if there is none. Where anybody may write only the user's and root's is one.
 func policyAbove(dir string) string {
 	for dir != "/" {
 		dir = filepath.Dir(dir)
-		if info, err := os.Stat(dir); err != nil || info.Mode()&0o002 != 0 {
+		file := filepath.Join(dir, narrowingFile)
+		var st unix.Stat_t
+		if unix.Lstat(file, &st) != nil {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(dir, narrowingFile)); err == nil {
+		if info, err := os.Stat(dir); err == nil && (info.Mode()&0o002 == 0 || st.Uid == 0 || int(st.Uid) == os.Geteuid()) {
 			return dir
 		}
 	}

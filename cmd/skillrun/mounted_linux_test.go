@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,12 +62,13 @@ func TestMountedStays(t *testing.T) {
 }
 
 // twiceScript runs what it is given, with a directory that may be written, before
-// and after a home and a workspace are mounted in there.
+// and after a home and a workspace are mounted in there, and what a secret's name
+// leads to beside it.
 const twiceScript = `
 outside=$1 work=$2; shift 2
-mkdir -p $outside/h $outside/w $work/.git/hooks || exit
+mkdir -p $outside/h $outside/w $work/.git/hooks $work/alias && ln -s conf/dev $work/.env || exit
 "$@"; echo before
-mount --bind $HOME $outside/h && mount --bind $work $outside/w || exit
+mount --bind $HOME $outside/h && mount --bind $work $outside/w && mount --bind $work/conf $work/alias || exit
 "$@"; echo after`
 
 // What is denied by one name is denied by those that mounts give it, too, also where
@@ -80,11 +82,12 @@ func TestMountedTwice(t *testing.T) {
 		}
 		sandboxtest.Skip(t, lack, "no mounts: %v: %s", err, out)
 	}
-	const tries = `echo "$(cat $0/h/.ssh/id $0/h/notes 2>/dev/null)"; echo hook >$0/w/.git/hooks/post-commit; echo new >$0/w/new
+	const tries = `echo "$(cat $0/h/.ssh/id $0/h/notes alias/dev 2>/dev/null)"; echo hook >$0/w/.git/hooks/post-commit; echo new >$0/w/new
 mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
 	twice := func(a *agent, argv ...string) string {
 		a.write("home/.ssh/id", "secret\n")
 		a.write("home/notes", "notes\n")
+		a.write("work/conf/dev", "linked\n")
 		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", twiceScript, "sh", a.outside, a.work}, append(argv, "sh", "-c", tries, a.outside)...)...)
 		cmd.Dir, cmd.Env = a.work, a.env
 		b, _ := cmd.CombinedOutput()
@@ -98,7 +101,7 @@ mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
 			if _, after, _ := strings.Cut(out, "before\n"); strings.Contains(after, "kept") {
 				t.Errorf("caches of others are made by the second name:\n%s", out)
 			}
-			if strings.Contains(out, "secret") || !strings.Contains(out, "notes") || !strings.HasSuffix(out, "after\n") {
+			if strings.Contains(out, "secret") || strings.Contains(out, "linked") || !strings.Contains(out, "notes") || !strings.HasSuffix(out, "after\n") {
 				t.Errorf("read by the second name, or nothing was:\n%s", out)
 			}
 			if a.read("work/.git/hooks/post-commit") != "-" || a.read("work/new") != "new\n" {
@@ -107,12 +110,36 @@ mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
 		})
 	}
 	a := newAgent(t)
-	if out := twice(a); strings.Count(out, "kept") != 2 || !strings.Contains(out, "secret") || a.read("work/.git/hooks/post-commit") != "hook\n" {
+	if out := twice(a); strings.Count(out, "kept") != 2 || !strings.Contains(out, "secret") || !strings.Contains(out, "linked") || a.read("work/.git/hooks/post-commit") != "hook\n" {
 		t.Errorf("control: %s", out)
 	}
 	cmd := exec.Command("unshare", "-m", "sh", "-c", `mount --bind $HOME $0/h && cd $0/h && "$@"`, a.outside, program(t), "--", "true")
 	cmd.Dir, cmd.Env = a.work, a.env
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be the workspace") {
 		t.Errorf("a home by its second name is a workspace: %v: %s", err, out)
+	}
+}
+
+// A file that a denied name leads to is denied by its other names as well.
+func TestLinkedTwice(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	scene := func() *agent {
+		a := newAgent(t)
+		a.write("work/conf/dev", "secret\n")
+		if err := exec.Command("sh", "-ec", "cd $0; mkdir shared; ln conf/dev shared/dev; ln -s conf/dev .env; echo open >shared/other", a.work).Run(); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := scene()
+			if out, _ := a.in("work", append(slices.Clip(flags), "--", "sh", "-c", "cat shared/other shared/dev")...); strings.Contains(out, "secret") || !strings.Contains(out, "open") {
+				t.Error(out)
+			}
+		})
+	}
+	if a := scene(); a.read("work/shared/dev") != "secret\n" {
+		t.Error("control: it has no other name")
 	}
 }

@@ -25,7 +25,7 @@ func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.PlanFor(p, f, os.DirFS("/"), parents, j.caches()), nil
+	return sandbox.PlanFor(p, f, j.host, parents, j.caches()), nil
 }
 
 func planReceipt(c *cli.Context, j *job, p *profiles.Profile) (profiles.Receipt, error) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -277,5 +278,43 @@ echo ok >>src/free; echo ok >bin/new; :`
 	os.RemoveAll(filepath.Join(a.work, ".git"))
 	if got := try(a, "env"); strings.Count(got, "\n") < 6 {
 		t.Errorf("control: %s", got)
+	}
+}
+
+// What guards a repository elsewhere in the workspace guards it in a tree that is
+// granted, too: hooks that a .git file or link leads to.
+func TestRepositoryInGrantedTree(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const tries = `cd $0; for d in gd yd y/.git; do echo evil >$d/hooks/post-commit; echo evil >>$d/config; done; echo new >new; :`
+	scene := func() *agent {
+		a := newAgent(t)
+		cmd := exec.Command("sh", "-ec", "cd $0; git init -q --separate-git-dir=$PWD/gd x; git init -q y; mv y/.git yd; ln -s ../yd y/.git; mkdir -p gd/hooks yd/hooks", a.outside)
+		cmd.Env = a.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return a
+	}
+	changed := func(a *agent) (names []string) {
+		for _, d := range []string{"gd", "yd"} {
+			if a.read("outside/"+d+"/hooks/post-commit") != "-" || strings.Contains(a.read("outside/"+d+"/config"), "evil") {
+				names = append(names, d)
+			}
+		}
+		return names
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := scene()
+			out, _ := a.in("work", append(slices.Clip(flags), "--grant", "filesystem.write:"+a.outside, "--", "sh", "-c", tries, a.outside)...)
+			if names := changed(a); len(names) > 0 || a.read("outside/new") != "new\n" {
+				t.Errorf("%q: %s", names, out)
+			}
+		})
+	}
+	a := scene()
+	exec.Command("sh", "-c", tries, a.outside).Run()
+	if names := changed(a); len(names) != 2 {
+		t.Errorf("control: %q", names)
 	}
 }

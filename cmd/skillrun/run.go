@@ -172,6 +172,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Environ:  os.Environ(),
 		Parents:  parents,
 		Files:    j.host.FS,
+		Mounts:   j.host.Mounts,
 		Stdin:    os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Tee:         rec.tees(),
 		BoundOutput: j.ownOutput,

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -109,6 +111,28 @@ func (c *configured) read(file string) {
 	if err != nil {
 		return
 	}
+	gitEntries(b, func(section, key, value string) {
+		switch {
+		case key == "include.path" || key == "includeif.path":
+			included := c.named(path.Dir(file), gitValue(value), true)
+			c.read(included)
+		case key == "core.hookspath" || key == "init.templatedir":
+			c.named(c.workspace, gitValue(value), true)
+		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
+		default:
+			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
+				if strings.Contains(word, "/") || strings.Contains(word, ".") {
+					c.named(c.workspace, word, false)
+				}
+			}
+		}
+	})
+}
+
+// gitEntries gives the entries of a file of git's configuration: the section and
+// "section.key" in lower case, without subsections, and the value as it is written,
+// see [gitValue]. The rest of a value in further lines has no key.
+func gitEntries(b []byte, each func(section, key, value string)) {
 	section := ""
 	text := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(string(b)) // a value goes on in the next line
 	for line := range strings.Lines(text) {
@@ -125,21 +149,47 @@ func (c *configured) read(file string) {
 		if !ok {
 			key, value = "", line // the rest of a value
 		}
-		switch key = section + "." + strings.ToLower(strings.TrimSpace(key)); {
-		case key == "include.path" || key == "includeif.path":
-			included := c.named(path.Dir(file), gitValue(value), true)
-			c.read(included)
-		case key == "core.hookspath" || key == "init.templatedir":
-			c.named(c.workspace, gitValue(value), true)
-		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
-		default:
-			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
-				if strings.Contains(word, "/") || strings.Contains(word, ".") {
-					c.named(c.workspace, word, false)
-				}
+		each(section, section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+	}
+}
+
+// plainEntries are entries of a repository's configuration that start nothing and
+// lead nowhere else.
+var plainEntries = map[string]bool{
+	"branch.merge": true, "branch.rebase": true, "branch.remote": true, "commit.gpgsign": true, "core.autocrlf": true, "core.bare": true,
+	"core.eol": true, "core.filemode": true, "core.ignorecase": true, "core.logallrefupdates": true, "core.precomposeunicode": true,
+	"core.quotepath": true, "core.repositoryformatversion": true, "core.sharedrepository": true, "core.sparsecheckout": true,
+	"core.sparsecheckoutcone": true, "core.symlinks": true, "extensions.objectformat": true, "extensions.partialclone": true,
+	"extensions.refstorage": true, "gc.auto": true, "init.defaultbranch": true, "pull.ff": true, "pull.rebase": true, "push.default": true,
+	"remote.fetch": true, "remote.mirror": true, "remote.partialclonefilter": true, "remote.promisor": true, "remote.pushurl": true,
+	"remote.tagopt": true, "remote.url": true, "submodule.active": true, "submodule.branch": true, "submodule.url": true,
+	"tag.gpgsign": true, "user.email": true, "user.name": true,
+}
+
+// GitObeys names what is in a repository, a git directory, that git may start: entries
+// of its configuration, as "section.key", other than those that are known to be
+// harmless, and hooks.
+func GitObeys(h *profiles.Host, dir string) (names []string) {
+	for _, file := range [...]string{dir + "/config", dir + "/config.worktree"} {
+		b, err := h.ReadSmall(file, 1<<20)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			names = append(names, path.Base(file))
+		}
+		gitEntries(b, func(_, key, value string) {
+			value = strings.TrimSpace(value)
+			blank := strings.HasSuffix(key, ".") && (value == "" || value[0] == '#' || value[0] == ';')
+			if !blank && !plainEntries[key] && !slices.Contains(names, key) {
+				names = append(names, key)
 			}
+		})
+	}
+	hooks, _ := fs.ReadDir(h.FS, fsName(dir+"/hooks"))
+	for _, e := range hooks {
+		if !strings.HasSuffix(e.Name(), ".sample") {
+			names = append(names, "hooks/"+e.Name())
 		}
 	}
+	return names
 }
 
 // unquoted gives where the first of some characters is outside of quotes, -1 for

@@ -7,6 +7,8 @@ var controlRows = []controlRow{
 	{Match: ".git/config", Reason: "fsmonitor, pager, editor, alias, hooksPath and filters are commands", UnlessMade: true},
 	{Match: ".git/config.worktree", Reason: "as .git/config", UnlessMade: true},
 	{Match: ".git/info/attributes", Reason: "chooses filters, which are commands"},
+	{Match: ".git/remotes", Reason: "where git pushes and fetches, in its old form", UnlessMade: true},
+	{Match: ".git/branches", Reason: "where git pushes and fetches, in its oldest form", UnlessMade: true},
 	{Match: ".git/modules", Reason: "repositories of submodules, with hooks and config of their own", UnlessMade: true},
 	{Match: ".git/worktrees/*/config.worktree", Reason: "as .git/config"},
 	{Match: ".git/commondir", Reason: "sends git to another repository, with hooks and config of its own", UnlessMade: true},

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -44,7 +45,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if res.Limit != "" {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
-	tellControls(controls, res.MoreControls)
+	now := *r.job.host
+	now.FS = newSnapshot()
+	tellControls(&now, controls, res.MoreControls)
 	if len(r.lost) > 0 {
 		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
 	}
@@ -104,13 +107,21 @@ func standing(paths []string) []string {
 }
 
 // tellControls lists what a run has made that programs outside obey. Of a
-// repository of its own that is its .git, whatever is in it. More may not be listed.
-func tellControls(paths []string, more int) {
+// repository of its own that is its .git, with what git would start, if there is
+// something: git in a work tree around it does, too, once the one is added to the
+// other. More may not be listed.
+func tellControls(h *profiles.Host, paths []string, more int) {
 	var names []string
 	for _, path := range paths {
-		above, _, in := strings.Cut(path, "/.git/")
-		if in && slices.Contains(paths, above+"/.git/config") && slices.Contains(paths, above+"/.git/hooks") {
-			path = above + "/.git"
+		above, file, in := strings.Cut(path, "/.git/")
+		repository := above + "/.git"
+		if in && file == "config" {
+			if started := policy.GitObeys(h, repository); len(started) > 0 {
+				say("%s, which the run made, has what git starts: %s", named(repository), policy.Escape(strings.Join(started[:min(len(started), shownDenials)], ", ")))
+			}
+		}
+		if in && slices.Contains(paths, repository+"/config") && slices.Contains(paths, repository+"/hooks") {
+			path = repository
 		}
 		if name := named(path); !slices.Contains(names, name) {
 			names = append(names, name)

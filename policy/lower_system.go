@@ -275,7 +275,9 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 			return fmt.Errorf("mount %s: %s holds the home directory", m.Role, Escape(dir))
 		}
 		for i := range p.Denials {
-			if d := &p.Denials[i]; d.Class == profiles.Sensitive && d.Covers(dir) {
+			d := &p.Denials[i]
+			decides := m.Write && d.Class == profiles.Control && d.Match == "" // such as installed skills
+			if (d.Class == profiles.Sensitive || decides) && d.Covers(dir) {
 				return fmt.Errorf("mount %s: %s is protected (%s)", m.Role, Escape(dir), d.Origin.Reason)
 			}
 		}

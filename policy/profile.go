@@ -26,7 +26,8 @@ type Inputs struct {
 	// Settings are files and directories that decide about runs, wherever they
 	// lie: none changes them.
 	Settings []string
-	// Approved are the directories of skills that were approved, as they are.
+	// Approved are directories of skills that were approved, as they are, or that
+	// the user installed.
 	Approved []string
 }
 

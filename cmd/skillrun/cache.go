@@ -62,6 +62,9 @@ func (j *job) cache(p *profiles.Profile) string {
 	name := hex.EncodeToString(sum[:16])
 	mine := filepath.Dir(caches) + "/"
 	if slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
+		if d.Class == profiles.Control && d.Origin.Source != profiles.OfControlFiles {
+			return false // of a link, which no cache is in
+		}
 		return d.Covers(filepath.Join(caches, name, "file")) || d.Match != "" && strings.HasPrefix(caches, strings.TrimSuffix(d.Path, "/")+"/")
 	}) ||
 		slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return strings.HasPrefix(r.Path, mine) && !builtIn(r.Origin.Source) }) {

@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"policy":                      {"profiles"},
 	"policy/gen":                  {"policy"},
 	"policy/scan":                 {"policy"},
-	"policy/skill":                {"audit/private", "policy"},
+	"policy/skill":                {"audit/private", "policy", "profiles"},
 	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill"},
 	"policy/hook":                 {"policy"},
 	"linux":                       {"profiles"},

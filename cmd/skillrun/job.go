@@ -366,6 +366,11 @@ func (j *job) profile() (*profiles.Profile, error) {
 	if state, err := stateDir(j.host); err == nil {
 		in.Approved = skill.Approved(j.host, filepath.Join(state, "approvals"))
 	}
+	for _, root := range skill.Roots() {
+		if root.Scope == skill.User { // what is there is approved
+			in.Approved = append(in.Approved, filepath.Join(j.places().Home, root.Path))
+		}
+	}
 	return j.set.Profile(j.host, in)
 }
 
@@ -479,9 +484,9 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 		case slices.ContainsFunc(names, holds):
 			return "", withHint{fmt.Errorf("%s cannot be the workspace: it holds the home directory", quote(resolved)), help}
 		}
-		for _, root := range [...]string{".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills", ".copilot/skills", ".config/opencode/skills"} {
-			r, err := h.ResolvePrefix(filepath.Join(home, root))
-			if err != nil {
+		for _, root := range skill.Roots() {
+			r, err := h.ResolvePrefix(filepath.Join(home, root.Path))
+			if err != nil || root.Scope != skill.User {
 				continue
 			}
 			for _, at := range append(h.Aliases(r), r) {

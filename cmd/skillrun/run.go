@@ -148,16 +148,16 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
-	if !j.recalled { // an earlier run noted it
-		if err := noteWritten(j.host, state, &plan.Profile); err != nil {
-			return nil, err
-		}
-	}
 	rec, err := newRecorder(c, j, state, plan, path)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.close()
+	if !j.recalled { // an earlier run noted it
+		if err := noteWritten(j.host, state, &plan.Profile); err != nil {
+			return nil, err
+		}
+	}
 	result, err := sandbox.Run(&sandbox.Spec{
 		Run:      rec.id,
 		Profile:  &plan.Profile,

@@ -196,7 +196,7 @@ func TestToolchains(t *testing.T) {
 		"/home/u/.rustup -> /big/rustup", "/big/rustup/toolchains/t", "/home/u/.cargo/credentials.toml",
 		"/home/u/go/pkg/mod/cache/download/", "/home/u/go/pkg/mod/golang.org/toolchain@v0/bin/go", "/home/u/go/pkg/mod/golang.org/toolchain@v1 -> /home/u/Documents",
 		"/home/u/go/bin -> ../Documents", "/opt/tool/bin/t", "/opt/app/.env",
-		"/home/u/Documents/x", "/w/evil/versions/v", "/w/evil/shims -> /home/u/Documents", "/w/evil/root -> /other", "/other/versions/v", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
+		"/home/u/Documents/x", "/w/evil/versions/v/bin/python3", "/w/evil/shims -> /home/u/Documents", "/w/evil/root -> /other", "/other/versions/v/bin/python3", "/home/u/.gem/ruby/3.0/specifications/", "/home/u/.gem/ruby/3.1/specifications/")
 	h.Env["PATH"] = "/usr/bin:/opt/tool/bin:/opt"
 	h.Env["NVM_DIR"] = "/home/u/Documents" // no nvm there
 	rules, vars := profiles.Toolchains(h, "/w")

@@ -32,7 +32,7 @@ type (
 	toolRow struct {
 		Name, Marker, Set, Value, OS, Reason string
 		Fetch, Then, ThenValue               string
-		Places, Read, Exec                   []string
+		Places, Proof, Read, Exec            []string
 	}
 	passRow struct {
 		Name, Reason string

@@ -12,8 +12,8 @@ import (
 // variables by which the tools find them there. It also covers the directories
 // under /opt that PATH names.
 //
-// A variable that names a place counts only if the place holds what the tool
-// keeps there, so that one that somebody else set opens no other directory.
+// A variable that names a place counts only if the place holds what nobody but the
+// tool makes, so that one that somebody else set opens no other directory.
 // Links that lead out of a place are not followed: a run that may write there
 // (go install) could open any directory to later runs. Credentials that lie in
 // such a place are in SensitivePaths, whose denials win. Nor does a link count by
@@ -111,6 +111,8 @@ func (p *Profile) fetches(group string) bool {
 func (l *lookout) tool(row *toolRow, workspace string) (place string, ok bool) {
 	for _, template := range row.Places {
 		for _, base := range l.host.places(template) {
+			// The tool's own place in the home, which no variable names.
+			ours := strings.HasPrefix(template, "~/") && base == path.Join(l.host.Home, template[1:])
 			dir, pattern := base, ""
 			if strings.ContainsAny(base, "*?") {
 				dir, pattern = path.Split(base)
@@ -120,13 +122,33 @@ func (l *lookout) tool(row *toolRow, workspace string) (place string, ok bool) {
 				if !exists || l.host.holdsHome(at) || l.leaves(workspace, place) {
 					continue
 				}
-				if len(l.glob(at, row.Marker)) > 0 {
+				if len(l.glob(at, row.Marker)) > 0 && (ours || l.proves(row, at, workspace)) {
 					return place, true
 				}
 			}
 		}
 	}
 	return "", false
+}
+
+// proves says whether a place that a variable names, resolved, is the tool's. A work
+// tree that is granted whole is none: what would prove it, a run may have put there.
+func (l *lookout) proves(row *toolRow, at, workspace string) bool {
+	if !slices.ContainsFunc(row.Proof, func(name string) bool { return len(l.glob(at, name)) > 0 }) {
+		return false
+	}
+	if !slices.Contains(row.Read, ".") && !slices.Contains(row.Exec, ".") {
+		return true
+	}
+	if _, inside := beneath(workspace, at); inside && workspace != "" {
+		return true
+	}
+	for dir, ok := at, true; ok && !l.host.holdsHome(dir); dir, ok = above(dir) {
+		if l.exists(path.Join(dir, ".git")) {
+			return false
+		}
+	}
+	return true
 }
 
 // leaves says whether a path goes into a tree and out of it again.

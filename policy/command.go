@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -182,18 +183,74 @@ func (l *lowering) shebang(file string) []string {
 	return programs
 }
 
-// prefix grants the virtual environment of a program, or its version among
-// those of a version manager: the directory above its bin, if it holds
-// pyvenv.cfg or lies in "versions" beside "shims".
+// What is granted of a virtual environment, and of a version among those of a
+// version manager besides: ruby-build's, conda's among pyenv's, goenv's.
+var (
+	environments = [...]string{"bin", "lib", "lib64", "include", "share", "etc/jupyter", "pyvenv.cfg"}
+	versions     = [...]string{"libexec", "ssl", "pkg", "src", "go.env", "VERSION"}
+)
+
+// installed are the directories of an interpreter's own library and of packages, in
+// which names are theirs: certificates of authorities, keys of tests. What a project
+// keeps is not there, and no run can move its secrets there.
+var installed = [...]string{"python3*", "pypy3*", "ruby", "perl5", "site-packages", "dist-packages", "node_modules", "gems"}
+
+// prefix grants the virtual environment of a program, or its version among those of
+// a version manager: of the directory above its bin what an environment has and no
+// more, and none of the secrets in that, since a run that could write there may have
+// made it look like one. Links that lead out of it are not followed.
 func (l *lowering) prefix(p *profiles.Profile, program string) {
 	bin, err := l.host.Resolve(path.Dir(program))
 	if err != nil || path.Base(bin) != "bin" || l.ledOut(path.Dir(program)) {
 		return
 	}
 	dir := path.Dir(bin)
-	managed := path.Base(path.Dir(dir)) == "versions" && l.host.Exists(path.Dir(path.Dir(dir))+"/shims")
-	if !managed && !l.host.Exists(dir+"/pyvenv.cfg") || within(dir, l.place.Home) {
+	names, theirs := environments[:], installed[:]
+	switch {
+	case within(dir, l.place.Home):
+		return
+	case l.managed(dir, path.Base(program)):
+		names, theirs = slices.Concat(names, versions[:]), slices.Concat(theirs, versions[:])
+	case !l.virtual(dir):
 		return
 	}
-	p.Paths = append(p.Paths, profiles.PathRule{Path: dir, Tree: true, Access: profiles.Read | profiles.Execute, Origin: typed("environment of the command")})
+	if !within(l.place.Workspace, dir) && !p.Allows(dir, profiles.Read).Allowed {
+		for _, d := range profiles.WorkspaceSecrets(dir) {
+			d.Except = slices.Concat(theirs, d.Except)
+			p.Denials = append(p.Denials, d)
+		}
+	}
+	for _, name := range names {
+		at, err := l.host.Resolve(dir + "/" + name)
+		if err != nil || !within(dir, at) || at == dir {
+			continue
+		}
+		info, err := fs.Stat(l.host.FS, fsName(at))
+		if err != nil {
+			continue
+		}
+		p.Paths = append(p.Paths, profiles.PathRule{Path: at, Tree: info.IsDir(), Access: profiles.Read | profiles.Execute, Origin: typed("environment of the command")})
+	}
+}
+
+// virtual says whether a directory is a virtual environment of Python: it has
+// pyvenv.cfg, an interpreter, and where that looks for packages.
+func (l *lowering) virtual(dir string) bool {
+	if !l.host.Exists(dir + "/pyvenv.cfg") {
+		return false
+	}
+	has := func(dir string, names ...string) bool {
+		entries, err := fs.ReadDir(l.host.FS, fsName(dir))
+		return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(e.Name(), n) }) && l.host.Exists(dir+"/"+e.Name())
+		})
+	}
+	return has(dir+"/bin", "python", "pypy") && has(dir+"/lib", "python3", "pypy3")
+}
+
+// managed says whether a directory is one of a version manager's (pyenv, rbenv,
+// nodenv and others that work so), which has made a shim of the program's name.
+func (l *lowering) managed(dir, program string) bool {
+	all := path.Dir(dir)
+	return path.Base(all) == "versions" && l.host.Exists(path.Dir(all)+"/shims/"+program)
 }

@@ -97,6 +97,7 @@ func TestTypedLink(t *testing.T) {
 	files["w/env/pyvenv.cfg"] = &fstest.MapFile{}
 	link("w/v", "/home/u/data")
 	files["home/u/data/pyvenv.cfg"] = &fstest.MapFile{}
+	files["home/u/data/lib/python3.12/a.py"] = &fstest.MapFile{}
 	link("home/u/data/bin/python", "/usr/bin/python3")
 	files["home/u/data/tool"] = &fstest.MapFile{Data: []byte("\x7fELF"), Mode: 0o755}
 	for command, want := range map[string]bool{
@@ -108,7 +109,11 @@ func TestTypedLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Allows("/home/u/data/a.csv", profiles.Read).Allowed || p.Allows("/home/u/data/tool", profiles.Read).Allowed; got != want {
+		got := false
+		for _, name := range []string{"a.csv", "tool", "lib/python3.12/a.py"} {
+			got = got || p.Allows("/home/u/data/"+name, profiles.Read).Allowed
+		}
+		if got != want {
 			t.Errorf("%s reads outside: %t", command, got)
 		}
 		if v := p.Allows("/usr/bin/python3", profiles.Execute); !v.Allowed {

@@ -320,3 +320,33 @@ func TestHostGroup(t *testing.T) {
 		t.Error("an unknown group exists")
 	}
 }
+
+// What other programs obey without being asked to run the project is not made;
+// control: what looks like it, and what builds write, is.
+func TestControlFilesCannotBeMade(t *testing.T) {
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.AllAccess}}, Denials: profiles.ControlFiles("/w")}
+	for _, name := range strings.Fields(`
+		lefthook.yml lefthook.yaml .lefthook.toml lefthook-local.yml .config/lefthook.json .lefthook-local/x .huskyrc .huskyrc.json .overcommit.yml prek.toml .pre-commit-config.yml hk.pkl .simple-git-hooks.cjs .lintstagedrc.json lint-staged.config.mjs
+		.gitea/workflows/x.yml .forgejo/workflows/x.yml .drone.yml .cirrus.yml .cirrus.star appveyor.yml .appveyor.yml .woodpecker.yml .woodpecker.yaml azure-pipelines.yml azure-pipelines.yaml azure-pipelines-release.yml
+		cloudbuild.yaml buildspec.yml .gitlab-ci.yml .gitlab-ci.yaml build.gitlab-ci.yml .gitlab/ci/x.yml .builds/x.yml .tekton/x.yaml
+		AGENTS.override.md .github/agents/x.md .github/prompts/x.md .github/instructions/x.md .github/copilot-instructions.md .github/copilot/x crush.json .crush.json .roomodes .junie/guidelines.md .qwen/settings.json .factory/settings.json .kilocode/x .kilocodemodes .augment-guidelines
+		.helix/languages.toml .lazy.lua .dir-locals.el .dir-locals-2.el .lvimrc .vim/coc-settings.json x.sublime-project .run/x.run.xml .gitpod.yml
+		mise.toml mise.local.toml .mise.toml .mise.local.toml .mise/config.toml .config/mise/config.toml .config/mise.toml mise/config.toml rust-toolchain rust-toolchain.toml .prototools .envrc .envrc.local .autoenv.zsh .rvmrc
+		.bash_login .bash_logout .zlogin .zlogout .login .tcshrc .bash_aliases .inputrc .pdbrc .irbrc .pryrc .Rprofile .iex.exs .ghci .octaverc
+		.pnpmfile.cjs .pnpmfile.mjs .yarn/releases/yarn-4.cjs .yarn/plugins/x.cjs .corepack.env
+		.hg/hgrc .jj/repo/config.toml .jj/workspace-config.toml .sl/config .git/remotes/origin .git/branches/x`) {
+		for _, dir := range []string{"/w/", "/w/a/b/"} {
+			if p.Allows(dir+name, profiles.Create).Allowed || p.Allows(dir+name, profiles.Write).Allowed {
+				t.Errorf("%s%s is made", dir, name)
+			}
+		}
+	}
+	for _, name := range strings.Fields(`
+		lefthook.go hook.yml .hk data/hk_1.pkl pipelines.yml Makefile package.json pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs .yarn/install-state.gz .yarn/cache/x.zip .yarn/unplugged/x/y.js yarn.lock compile_commands.json
+		.terraform/providers/x .nvmrc .node-version .python-version .ruby-version global.json flake.nix AGENTS.md CLAUDE.md .github/CODEOWNERS .gitlab/issue_templates/x.md x.vim vim/x rules a.rules x.idx .build/x drone.go buildspec.md
+		mise.lock toolchain.toml .eslintrc.js login .config/x .hg/store/x .jj/repo/store/x .git/index .git/refs/heads/x node_modules/x/.drone.yml vendor/x/.cirrus.yml .gitignore .gitattributes .editorconfig .dockerignore .env.example`) {
+		if !p.Allows("/w/"+name, profiles.Create).Allowed || !p.Allows("/w/"+name, profiles.Write).Allowed {
+			t.Errorf("control: %s is not made", name)
+		}
+	}
+}

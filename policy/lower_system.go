@@ -182,46 +182,15 @@ func (l *lowering) preset(p *profiles.Profile) {
 		d := profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, UnlessMade: true, Class: profiles.Sensitive,
 			Origin: profiles.Origin{Source: origin.Source, Reason: "something in it may be a credential: check out with persist-credentials: false"}}
 		// Without it no git command works, so it is closed for a reason only.
-		if file := path.Join(l.place.Workspace, ".git/config"); l.withoutCredentials(file) {
+		if file := path.Join(l.place.Workspace, ".git/config"); l.host.WithoutCredentials(file) {
 			d.Except = []string{file}
 		}
 		p.Denials = append(p.Denials, d)
 		// That of a work tree lies elsewhere.
-		if _, _, common := l.git(); common != "" && common != l.place.Workspace+"/.git" && !l.withoutCredentials(common+"/config") {
+		if _, _, common := l.git(); common != "" && common != l.place.Workspace+"/.git" && !l.host.WithoutCredentials(common+"/config") {
 			p.Denials = append(p.Denials, profiles.Denial{Path: common + "/config", Access: profiles.Read, Class: profiles.Sensitive, Origin: d.Origin})
 		}
 	}
-}
-
-// withoutCredentials says whether a git configuration is there, and holds
-// nothing that could open anything: no header to send, no address with a
-// password or token in it, nothing that is called a secret.
-func (l *lowering) withoutCredentials(file string) bool {
-	if real, err := l.host.Resolve(file); err != nil || real != file {
-		return false
-	}
-	b, err := l.host.ReadSmall(file, 1<<20)
-	if err != nil {
-		return false
-	}
-	text := strings.ToLower(string(b))
-	// A backslash joins lines and escapes: that is not looked through.
-	for _, word := range [...]string{"\\", "extraheader", "authorization", "pass", "token", "secret", "cookie"} {
-		if strings.Contains(text, word) {
-			return false
-		}
-	}
-	for line := range strings.Lines(text) {
-		before, after, at := strings.Cut(line, "@")
-		if !at || !strings.Contains(line, "://") {
-			continue
-		}
-		_, user, ssh := strings.Cut(before, "ssh://") // a user's name alone opens nothing
-		if !ssh || strings.ContainsAny(user, ":/\"") || strings.Contains(after, "@") {
-			return false
-		}
-	}
-	return true
 }
 
 // environment adds the fixed values of skillrun.toml, except of variables that

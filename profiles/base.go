@@ -2,7 +2,8 @@ package profiles
 
 // BaseReads gives the rules for what any program needs to start on this host:
 // programs and libraries, the parts of /etc that libraries read, the kernel's
-// own files, harmless device nodes. What does not exist is left out; links are
+// own files, harmless device nodes. What does not exist is left out, and settings in
+// which something may be a credential; links are
 // followed and the rules are on what they lead to.
 func BaseReads(h *Host) []PathRule {
 	look := newLookout(h)
@@ -10,6 +11,9 @@ func BaseReads(h *Host) []PathRule {
 	for i := range baseRows {
 		row := &baseRows[i]
 		if row.OS != "" && row.OS != h.OS {
+			continue
+		}
+		if row.Credentials && !h.WithoutCredentials(row.Path) {
 			continue
 		}
 		access, _ := ParseAccess(row.Access)

@@ -190,6 +190,40 @@ func TestBaseReads(t *testing.T) {
 	}
 }
 
+// Settings of the whole system are read where nothing in them may be a credential.
+func TestSettingsWithoutSecrets(t *testing.T) {
+	h := machine("/etc/dbus-1/session.d/", "/etc/elsewhere", "/etc/xdg/pip/pip.conf -> ../../elsewhere")
+	files := h.FS.(fstest.MapFS)
+	files["etc/elsewhere"].Data = []byte("[global]\n")
+	allowed := func(name string) bool {
+		p := &profiles.Profile{Paths: profiles.BaseReads(h)}
+		return p.Allows(name, profiles.Read).Allowed
+	}
+	for text, want := range map[string]bool{
+		"[global]\ncert = /etc/ssl/certs/ca.crt\nindex-url = https://mirror.example.org/simple\n": true,
+		"": true,
+		"index-url = https://u:p@mirror.example.org/simple\n": false,
+		"index-url = https://t@mirror.example.org/simple\n":   false,
+		"//registry.example.org/:_authToken=x\n":              false,
+		"_auth = eDp5\n":                                      false,
+		"[a]\npassword = x\n":                                 false,
+		"index-url = https://u:\\\n p@mirror.example.org\n":   false,
+	} {
+		for _, name := range []string{"/etc/pip.conf", "/etc/npmrc", "/etc/uv/uv.toml"} {
+			files[name[1:]] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+			if got := allowed(name); got != want {
+				t.Errorf("%s with %q: %t, want %t", name, text, got, want)
+			}
+		}
+	}
+	if allowed("/etc/elsewhere") {
+		t.Error("what a link leads to is read")
+	}
+	if !allowed("/etc/dbus-1/session.d/x.conf") {
+		t.Error("a session bus has no settings")
+	}
+}
+
 func TestToolchains(t *testing.T) {
 	h := machine("/home/u/.pyenv/versions/3.12/bin/python3", "/home/u/.pyenv/shims/python3", "/home/u/.pyenv/pyenv.d/exec/pip-rehash/pip", "/home/u/.local/bin/x", "/home/u/.local/lib/python3.12/site-packages/a.py",
 		"/home/u/.cargo/bin/cargo", "/home/u/.cargo/registry/r", "/home/u/.cargo/git -> /big/git", "/big/git/i",

@@ -28,6 +28,7 @@ type (
 	}
 	baseRow struct {
 		Path, Access, OS, Reason string
+		Credentials              bool
 	}
 	toolRow struct {
 		Name, Marker, Set, Value, OS, Reason string

@@ -103,7 +103,7 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // keeps compiled code beside each module, if it may, every Java program says what
 // of it a core file is to hold, Haskell's (pandoc) name their threads, fontconfig
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
-// notes what its extensions are, cargo locks a cache that it only reads, pip asks
+// notes what its extensions are, cargo locks a cache that it only reads and notes when it used it, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
 // first of these too, pyenv would tell its programs of new ones. Such refusals are recorded, and nobody is bothered with them.
 func spare(d audit.Denial) bool {
@@ -123,13 +123,22 @@ func spare(d audit.Denial) bool {
 	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":
 		return d.Access == "write" || d.Access == "create"
 	}
-	lock := filepath.Base(dir) == ".cargo" && slices.Contains([]string{".package-cache", ".package-cache-mutate", ".global-cache"}, name)
-	return d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled || lock)
+	return filepath.Base(dir) == ".cargo" && cargoNotes(d) || d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled)
+}
+
+// cargoNotes says whether a file is one that cargo locks, or in which it notes what
+// it used.
+func cargoNotes(d audit.Denial) bool {
+	return d.Class == "" && d.Access != "delete" && d.Access != "execute" &&
+		slices.Contains([]string{".package-cache", ".package-cache-mutate", ".global-cache"}, filepath.Base(d.Target))
 }
 
 // spare says so of a run's programs, too: a search of PATH goes on to the next of
-// the name.
+// the name; and of cargo's place by the variable that names it.
 func (r *recorder) spare(d audit.Denial) bool {
+	if home := r.job.host.Env["CARGO_HOME"]; home != "" && filepath.Dir(d.Target) == filepath.Clean(home) && cargoNotes(d) {
+		return true
+	}
 	return spare(d) || d.Access == "execute" && d.Class == "" && passedOver(r.profile, r.job.host.Env["PATH"], d.Target)
 }
 

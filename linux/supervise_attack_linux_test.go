@@ -85,7 +85,7 @@ func newScene(t *testing.T) *scene {
 	}
 	must(t, os.Link(s.ws+"/.git/config", s.ws+"/hardconfig"))
 	s.abstract = "@skillrun-attack-" + strings.ReplaceAll(filepath.Dir(s.ws), "/", "-")
-	for _, name := range []string{s.outside + "/sock", s.abstract} {
+	for _, name := range []string{s.outside + "/sock", s.abstract, "@" + s.ws + "/display"} {
 		l, err := net.Listen("unix", name)
 		must(t, err)
 		t.Cleanup(func() { l.Close() })
@@ -359,6 +359,7 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"connect by /proc/self/root", `unix("/proc/self/root" + O + "/sock").recv(1)`, talked},
 		{"connect after fchdir", `os.chdir(O); unix("sock").recv(1)`, talked},
 		{"connect abstract", `unix(sys.argv[2].replace("@", "\0")).recv(1)`, talked},
+		{"connect abstract beside an own", `s = socket.socket(socket.AF_UNIX); s.bind(os.getcwd() + "/display"); s.listen(1); unix("\0" + os.getcwd() + "/display").recv(1)`, talked},
 		{"connect by hard link", `os.link(O + "/sock", "s"); unix("s").recv(1)`, talked},
 		{"connect by hard link in TMPDIR", `os.link(O + "/sock", T + "/s"); unix(T + "/s").recv(1)`, talked},
 		{"connect by rename", `os.rename(O + "/sock", "s"); unix("s").recv(1)`, talked},

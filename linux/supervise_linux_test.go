@@ -106,6 +106,14 @@ try: pair("\0" + "own-abstract-%d" % os.getpid()); assert False
 except PermissionError: pass
 s = socket.socket(socket.AF_UNIX); s.bind(""); s.listen(1); c = socket.socket(socket.AF_UNIX); c.connect(s.getsockname()); c.close(); s.close()
 pair("seq.sock", socket.SOCK_SEQPACKET)
+# An X server that has a path only, and a client that tries its abstract name first.
+x = os.getcwd() + "/X99"; s = socket.socket(socket.AF_UNIX); s.bind(x); s.listen(1); c = socket.socket(socket.AF_UNIX)
+try: c.connect("\0" + x); assert False
+except ConnectionRefusedError: pass
+c.connect(x); s.accept()[0].close(); s.close(); open("X98", "w").close()
+for other in x + "0", os.getcwd() + "/X98", os.getcwd(), "X99":
+    try: socket.socket(socket.AF_UNIX).connect("\0" + other); assert False
+    except PermissionError: pass
 os.umask(0o077); pair("private.sock"); assert os.stat("private.sock").st_mode & 0o777 == 0o700
 os.unlink("own.sock")
 a, b = socket.socketpair(); a.sendmsg([b"x"]); assert b.recv(1) == b"x"

@@ -374,11 +374,16 @@ func (r *request) reach(a address) (raw []byte, ok bool) {
 	case a.family != unix.AF_UNIX || a.bare:
 		return a.raw, true
 	case a.abstract():
-		if rule := r.s.decider.socket(a.label(), r.s.decider.ledger.ownAbstract(a.path[1:])); !rule.ok() {
+		rule := r.s.decider.socket(a.label(), r.s.decider.ledger.ownAbstract(a.path[1:]))
+		switch {
+		case rule.ok():
+			return a.raw, true
+		case r.ownBeside(a.path[1:]):
+			r.fail(unix.ECONNREFUSED)
+		default:
 			r.refuse(rule)
-			return nil, false
 		}
-		return a.raw, true
+		return nil, false
 	}
 	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, followLink); e != 0 {
 		r.fail(e)
@@ -398,6 +403,17 @@ func (r *request) reach(a address) (raw []byte, ok bool) {
 		return nil, false
 	}
 	return unixAddress(fdPath(r.b.fd)), true
+}
+
+// ownBeside says whether the run bound a socket at the path that an abstract name
+// is. X servers have both names, and their clients go on to the path only where
+// nobody listens at the other: so it is for a server of the run's, which without a
+// network namespace cannot have that.
+func (r *request) ownBeside(name string) bool {
+	if !strings.HasPrefix(name, "/") || strings.IndexByte(name, 0) >= 0 || r.resolve(&r.b, unix.AT_FDCWD, name, followLink) != 0 {
+		return false
+	}
+	return r.b.fd >= 0 && r.b.st.Mode&unix.S_IFMT == unix.S_IFSOCK && r.s.decider.ledger.ownSocket(r.b.id(), birth(r.b.fd), r.b.place)
 }
 
 // birth tells a socket file from a later one with the same inode number. Zero

@@ -224,6 +224,16 @@ func (o *own) furnish() error {
 	return os.WriteFile(o.masked(), nil, 0)
 }
 
+// displays makes the directory in which X servers listen, in a /tmp of the run's own:
+// one that does not run as root makes none.
+func (o *own) displays() error {
+	dir := filepath.Join(o.temp(), ".X11-unix")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o777|os.ModeSticky)
+}
+
 // lockDirectory opens a directory and locks it, or fails if another has.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)

@@ -220,6 +220,8 @@ const SocketIPv6 = "use of IPv6"
 // Word is what was tried: "read", "connect".
 func (r *Refusal) Word() string {
 	switch {
+	case r.Socket && r.What == "bind":
+		return "bind"
 	case r.Socket || r.Host != "":
 		return "connect"
 	case r.Access != 0:

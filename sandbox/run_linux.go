@@ -130,6 +130,11 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err := own.lockSeen(plan); err != nil {
 		return Result{}, err
 	}
+	if plan.Private("/tmp") {
+		if err := own.displays(); err != nil {
+			return Result{}, err
+		}
+	}
 	tap, err := newTap(spec)
 	if err != nil {
 		return Result{}, err

@@ -105,7 +105,8 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
 // notes what its extensions are, cargo locks a cache that it only reads and notes when it used it, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
-// first of these too, pyenv would tell its programs of new ones. Such refusals are recorded, and nobody is bothered with them.
+// first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
+// abstract name. Such refusals are recorded, and nobody is bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
@@ -114,6 +115,8 @@ func spare(d audit.Denial) bool {
 		return false
 	case d.Access == "create" && filepath.Base(dir) == "shims" && filepath.Base(filepath.Dir(dir)) == ".pyenv":
 		return true
+	case d.Access == "bind":
+		return strings.HasPrefix(d.Target, "@/tmp/.X11-unix/")
 	case d.Access == sandbox.SocketIPv6, d.Target == "/etc" && d.Access == "read":
 		return true
 	case strings.HasPrefix(dir, "/proc/"):

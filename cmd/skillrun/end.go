@@ -174,6 +174,9 @@ func (r *recorder) left(home string) {
 	entries, _ := os.ReadDir(r.temp)
 	for _, e := range entries {
 		name := "/tmp/" + e.Name()
+		if name == "/tmp/.X11-unix" { // there from the beginning, for sockets
+			continue
+		}
 		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
 			r.lost = append(r.lost, name)
 		}

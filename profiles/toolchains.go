@@ -131,8 +131,9 @@ func (l *lookout) tool(row *toolRow, workspace string) (place string, ok bool) {
 	return "", false
 }
 
-// proves says whether a place that a variable names, resolved, is the tool's. A work
-// tree that is granted whole is none: what would prove it, a run may have put there.
+// proves says whether a place that a variable names, resolved, is the tool's. One that
+// would be granted whole is not where an earlier run could write, nor in a work tree:
+// what would prove it, that may have put there.
 func (l *lookout) proves(row *toolRow, at, workspace string) bool {
 	if !slices.ContainsFunc(row.Proof, func(name string) bool { return len(l.glob(at, name)) > 0 }) {
 		return false
@@ -142,6 +143,10 @@ func (l *lookout) proves(row *toolRow, at, workspace string) bool {
 	}
 	if _, inside := beneath(workspace, at); inside && workspace != "" {
 		return true
+	}
+	written, err := l.host.Written()
+	if err != nil || slices.ContainsFunc(written, func(tree string) bool { _, inside := beneath(tree, at); return inside }) {
+		return false
 	}
 	for dir, ok := at, true; ok && !l.host.holdsHome(dir); dir, ok = above(dir) {
 		if l.exists(path.Join(dir, ".git")) {

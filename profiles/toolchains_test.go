@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/BurntSushi/toml"
 
@@ -124,18 +125,23 @@ func TestVariableOpensItsToolOnly(t *testing.T) {
 				if !p.Allows("/home/u/x/"+i.want, profiles.Read).Allowed {
 					t.Errorf("%s: %s=x: nothing to read at %s; rules for %v", row.Name, variable, i.want, opened(h, "/w"))
 				}
-				// A run may have put there what tells it from others: no work tree is
-				// opened whole, the workspace apart.
+				// A run may have put there what tells it from others: nothing is opened
+				// whole that one could write, nor a work tree, the workspace apart.
 				if !slices.Contains(append(row.Read, row.Exec...), ".") || place != "$"+variable {
 					continue
 				}
-				h = machine(append(in(i.files), "/home/u/x/.git/HEAD")...)
-				h.Env[variable] = "/home/u/x"
-				if got := opened(h, "/w"); len(got) > 0 {
-					t.Errorf("%s: %s opens a work tree: %v", row.Name, variable, got)
-				}
-				if !slices.Contains(opened(h, "/home/u/x"), "/home/u/x") {
-					t.Errorf("%s: %s does not open the workspace", row.Name, variable)
+				for _, also := range []string{"/home/u/x/.git/HEAD", "/state/written"} {
+					h = machine(append(in(i.files), also)...)
+					h.Env[variable], h.WrittenList = "/home/u/x", "/state/written"
+					if f := h.FS.(fstest.MapFS)["state/written"]; f != nil {
+						f.Data = []byte("/home/u/x\x00/w\x00")
+					}
+					if got := opened(h, "/w"); len(got) > 0 {
+						t.Errorf("%s: %s opens %v, with %s", row.Name, variable, got, also)
+					}
+					if !slices.Contains(opened(h, "/home/u/x"), "/home/u/x") {
+						t.Errorf("%s: %s does not open the workspace", row.Name, variable)
+					}
 				}
 			}
 			if !found {

@@ -3,7 +3,7 @@ package policy
 import "strconv"
 
 // ParseAny exposes the readers for comparison with the usual libraries: form is
-// "json", "toml" or "yaml".
+// "json", "toml", "yaml" or "header".
 func ParseAny(form string, data []byte) (any, error) {
 	var n node
 	var err error
@@ -14,7 +14,11 @@ func ParseAny(form string, data []byte) (any, error) {
 		n, err = parseTOML("f", data)
 	default:
 		if err = checkText("f", data); err == nil {
-			n, err = parseYAML("f", data, 1)
+			if form == "yaml" {
+				n, err = parseYAML("f", data, 1)
+			} else {
+				n, err = parseYAML("f", data, 1, "allowed-tools", "capabilities", "trust")
+			}
 		}
 	}
 	if err != nil {

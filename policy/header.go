@@ -37,7 +37,7 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 		e := err.(*Error)
 		return none(e.Pos, e.What)
 	}
-	n, err := parseYAML(file, header, 2)
+	n, err := parseYAML(file, header, 2, "allowed-tools", "capabilities", "trust")
 	if err == nil {
 		skill.Document, err = decodeHeader(&n, skill.Metadata)
 	}

@@ -148,6 +148,77 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
+// Values that carry no rights may be anything; those that do are read as the library
+// reads them, whatever stands around.
+func FuzzIgnored(f *testing.F) {
+	for _, s := range ignoredValues {
+		f.Add([]byte("x: " + s + "\nallowed-tools: Read\n"))
+		f.Add([]byte("x:\n  y: " + s + "\n  z:\n    - 'a'\nallowed-tools: [Read]\n"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := policy.ParseAny("header", data)
+		if err != nil {
+			place(t, err)
+			return
+		}
+		var want yaml.Node
+		if err := yaml.Unmarshal(data, &want); err != nil || want.Kind == 0 {
+			return // nobody has rights by it
+		}
+		keys, ok := got.(map[string]any)
+		if !ok {
+			return
+		}
+		n := want.Content[0]
+		if n.Kind != yaml.MappingNode || len(n.Content) != 2*len(keys) {
+			t.Fatalf("the library has %d keys, and %v", len(n.Content)/2, keys)
+		}
+		for i := 0; i < len(n.Content); i += 2 {
+			v, ok := keys[n.Content[i].Value]
+			if !ok {
+				t.Fatalf("no key %q in %v", n.Content[i].Value, keys)
+			}
+			switch n.Content[i].Value {
+			case "allowed-tools", "capabilities", "trust":
+				same(t, n.Content[i+1], v)
+			}
+		}
+	})
+}
+
+// ignoredValues are values of keys that carry no rights.
+var ignoredValues = []string{
+	"\n  PreToolUse:\n    - matcher: \"Bash\"\n      hooks:\n        - type: command\n          command: \"./x.sh \\\"$1\\\"\"\n",
+	"\n- a: 1\n  b: [x, {c: d}]\n-\n  e: 'it''s'\n- - f\n  - g\n",
+	"\n  {\n    \"openclaw\": {\"requires\": [\"a\", \"b:c\"],\n      \"os\": \"x ] } # y\" },\n  }",
+	"\"several\n  lines \\x41\"", "'one\n\n  two'", "plain text, it's \"so\"\n  and more \"of\n  it'", "&a !!str b", "*a", "\n  ? k\n  : v",
+	"|\n  text: \"\n  - '\n", ">-\n    folded [\n\n    {more\n", "# comment's\n  a: b # \"c", "\n  - |\n    x \"\n  - k: >\n      ' y\n    l: m",
+	"[it's, a \"b, http://x]", "{a: b: c}", "\n  a b c: d\n  \"e f\": g",
+}
+
+// What agents keep in headers takes no right away.
+func TestIgnoredValues(t *testing.T) {
+	for _, value := range ignoredValues {
+		if strings.Contains(value, "b: c}") {
+			continue // is none
+		}
+		s, findings := policy.ParseHeader("SKILL.md", []byte("---\nname: x\nhooks: "+value+"\nallowed-tools: Read\n---\n"))
+		if s.Document == nil || len(findings) > 0 {
+			t.Errorf("%q: %v", value, findings)
+		}
+	}
+	// Others would read on, over what counts.
+	for _, value := range []string{
+		"\"open", "'open", "[open", "{a: \"b", "\n  a: plain\n    \"cont\n  b: \"", "\n  a: |\n      text\n    \"open", "{a: !t \"}", "{? \"}", "[a #\n  \"]", "\n  \"a\": \"b",
+		"x\u2028y: \"", "|\n  x\u2028y: \"",
+	} {
+		s, findings := policy.ParseHeader("SKILL.md", []byte("---\nhooks: "+value+"\nallowed-tools: Read\nz: \"]}'\n---\n"))
+		if s.Document != nil || len(findings) != 1 {
+			t.Errorf("%q gives rights: %v", value, findings)
+		}
+	}
+}
+
 // same compares structure and strings; numbers and truth values only have to be
 // no strings on either side, since no right hangs on their value.
 func same(t *testing.T, n *yaml.Node, v any) {

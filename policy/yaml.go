@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,9 +13,10 @@ import (
 // What it accepts the usual library reads alike (a fuzz test holds them
 // together), and it costs a launch nothing, which importing that library does.
 //
-// line is the number of the first line of data in the file.
-func parseYAML(file string, data []byte, line int) (node, error) {
-	p := yamlParser{file: file}
+// line is the number of the first line of data in the file. With meant, values of
+// other keys at the top are skipped, whatever they are: see [yamlParser.ignore].
+func parseYAML(file string, data []byte, line int, meant ...string) (node, error) {
+	p := yamlParser{file: file, meant: meant}
 	for i, l := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n") {
 		p.lines = append(p.lines, yamlLine{l, len(l) - len(strings.TrimLeft(l, " ")), line + i})
 	}
@@ -34,6 +36,7 @@ func parseYAML(file string, data []byte, line int) (node, error) {
 
 type yamlParser struct {
 	file  string
+	meant []string // keys at the top whose values are read; nil for all
 	lines []yamlLine
 	i     int
 }
@@ -160,6 +163,8 @@ func (p *yamlParser) entry(n *node, indent, depth int) error {
 	value := node{pos: p.pos(column)}
 	rest := l.text[column:]
 	switch {
+	case depth == 0 && p.meant != nil && !slices.Contains(p.meant, key):
+		err = p.ignore(column)
 	case rest == "" || rest[0] == '#' && l.text[column-1] == ' ':
 		p.i++
 		if err := p.skip(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"skillrun/darwin"
+	"skillrun/sandbox/egress"
 )
 
 // RunSeatbelt is Run on macOS, with a stand-in for sandbox-exec, this system's
@@ -15,3 +16,8 @@ func RunSeatbelt(spec *Spec, program, self string, processes func() ([]darwin.Pr
 
 // Links is links.
 var Links = links
+
+// TellConnection gives what is said of a refused connection.
+func TellConnection(v egress.Verdict, refused func(Refusal)) {
+	(&Spec{Refused: refused}).connection(v)
+}

@@ -141,6 +141,9 @@ type Refusal struct {
 	Why string
 	// Grantable says that a grant of the host would lift its refusal.
 	Grantable bool
+	// Private is the address and port that a granted name stands for, where that is
+	// a private one, which is granted by itself; "" for every other refusal.
+	Private string
 	// Verdict names the rule that refused, if one did.
 	Verdict profiles.Verdict
 	// Made says of a program that this run made it, so that a grant of its path
@@ -256,6 +259,8 @@ func (r *Refusal) Grant() string {
 	switch {
 	case r.Inner:
 		return ""
+	case r.Private != "":
+		return "network.client:" + r.Private
 	case r.What == "socket", r.What == SocketIPv6:
 		return "network.client:HOST:PORT"
 	case r.Host != "" && (!r.Grantable || !isHost(r.Host)), strings.ContainsAny(r.Path, "*?"), r.Path == "/", ofProcess(r.Path):

@@ -34,9 +34,10 @@ type cacheKey struct {
 }
 
 type cached struct {
-	ans   answer
-	why   Reason
-	until time.Time
+	ans     answer
+	why     Reason
+	private netip.Addr // for which it is NotPublic, if that is no special one
+	until   time.Time
 }
 
 func (c *cache) get(k cacheKey, now time.Time) (cached, bool) {
@@ -146,6 +147,9 @@ func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cac
 			keep = append(keep, a)
 		} else if len(keep) == 0 {
 			v.why = NotPublic
+			if !v.private.IsValid() && a.IsPrivate() {
+				v.private = a
+			}
 		}
 	}
 	if v.ans.addrs = keep; len(keep) > 0 {
@@ -226,7 +230,8 @@ func (g *Gate) Lookup(ctx context.Context, name string) ([]netip.Addr, Reason) {
 	return nil, Unreachable
 }
 
-// tell reports a name that was not resolved, once.
+// tell reports a name that was not resolved, once; one that is granted with the
+// private address that it stands for, and the port that it is granted at.
 func (g *Gate) tell(name string, why Reason) {
 	g.mu.Lock()
 	_, again := g.told[name]
@@ -237,7 +242,16 @@ func (g *Gate) tell(name string, why Reason) {
 	if again {
 		return
 	}
-	g.cfg.Report(Verdict{Start: g.cfg.Now(), Door: DoorDNS, Name: name, Port: 53, Reason: why})
+	v := Verdict{Start: g.cfg.Now(), Door: DoorDNS, Name: name, Port: 53, Reason: why}
+	if why == NotPublic {
+		for _, t := range [...]dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
+			if known, ok := g.cache.get(cacheKey{name, t}, v.Start); ok && known.private.IsValid() {
+				v.Addr, v.Rule = known.private, g.policy.ruleOf(name)
+				break
+			}
+		}
+	}
+	g.cfg.Report(v)
 }
 
 // localhost stands for the addresses of loopback, and they for it.

@@ -115,6 +115,16 @@ func (p *Policy) Name(name string) bool {
 	return false
 }
 
+// ruleOf gives the first rule that grants a name.
+func (p *Policy) ruleOf(name string) *profiles.HostRule {
+	for i := range p.rules {
+		if p.rules[i].names(name) {
+			return p.rules[i].HostRule
+		}
+	}
+	return nil
+}
+
 // Answer says whether address a may be given out for an allowed name. This is
 // what stops a name that resolves to a private address (rebinding), unless a
 // rule says Private or names the address itself.

@@ -145,14 +145,15 @@ func many() []string {
 func TestResolverAnswers(t *testing.T) {
 	w := newWorld(t)
 	g, v := newGate(t, rules(), func(c *egress.Config) {
-		c.System.Hosts = egress.ParseHosts("93.184.216.200 api.wild.example\n10.9.9.9 good.example # private\n127.0.1.1 thishost\n")
+		c.System.Hosts = egress.ParseHosts("93.184.216.200 api.wild.example\n10.9.9.9 good.example # private\n169.254.169.254 db.wild.example\n127.0.1.1 thishost\n")
 	})
 	p := asker(t, w, g)
 	for name, want := range map[string]string{
 		"other.example":              "93.184.216.34",
 		"OTHER.example":              "93.184.216.34",
 		"api.wild.example":           "93.184.216.200", // from the hosts file
-		"good.example":               "none",           // there it is private, and the hosts file wins
+		"db.wild.example":            "none",
+		"good.example":               "none", // there it is private, and the hosts file wins
 		"localhost":                  "127.0.0.1 ::1",
 		"a.localhost":                "127.0.0.1 ::1",
 		"both.example":               "93.184.216.50 2606:2800:220:1::5",
@@ -170,9 +171,17 @@ func TestResolverAnswers(t *testing.T) {
 		if x.Allowed || x.Door != egress.DoorDNS {
 			t.Errorf("verdict %+v", x)
 		}
+		// What would have to be granted is told of a private address only.
+		at := netip.Addr{}
+		if x.Name == "good.example" {
+			at = netip.MustParseAddr("10.9.9.9")
+		}
+		if x.Addr != at || (x.Rule != nil) != (at.IsValid()) {
+			t.Errorf("%s is at %v by %v, want %v", x.Name, x.Addr, x.Rule, at)
+		}
 	}
 	// The name with a search domain behind it is not worth a line.
-	want := map[string]egress.Reason{"good.example": egress.NotPublic, "evil.example": egress.UnknownName, "thishost": egress.UnknownName}
+	want := map[string]egress.Reason{"good.example": egress.NotPublic, "db.wild.example": egress.NotPublic, "evil.example": egress.UnknownName, "thishost": egress.UnknownName}
 	if d := cmp.Diff(want, refused); d != "" {
 		t.Error(d)
 	}

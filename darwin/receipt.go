@@ -105,7 +105,7 @@ func (c *compiler) controlNote() string {
 		d := &c.denials[i]
 		if d.Access&profiles.Write != 0 && d.Match != "" {
 			excepted = excepted || len(d.Except) > 0 && d.Class == profiles.Control
-			made = made || d.UnlessMade && !c.byHolder(d)
+			made = made || d.UnlessWithin || d.UnlessMade && !c.byHolder(d)
 		}
 	}
 	var notes []string
@@ -113,7 +113,7 @@ func (c *compiler) controlNote() string {
 		notes = append(notes, "a directory that is filled below an excepted one (node_modules) and moved out carries its files along")
 	}
 	if made {
-		notes = append(notes, "who made a directory is not known: files that would be free in a repository of the run's own are refused, too")
+		notes = append(notes, "who made a directory is not known: files that would be free in a project of the run's own are refused, too")
 	}
 	return strings.Join(notes, "; ")
 }

@@ -80,7 +80,7 @@ func (d *decider) onTheWay(path string) bool {
 func (d *decider) made(pl place) bool { return d.ours(pl.path) || d.ledger.made(pl) }
 
 // judge is Profile.Allows with what only a supervisor knows: which directories
-// the run made, so that a denial which ends there (UnlessMade) does.
+// the run made, so that a denial which ends there (UnlessMade, UnlessWithin) does.
 func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
 	if den := d.denial(pl, access); den != nil {
 		return profiles.Verdict{Denial: den}
@@ -107,6 +107,11 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 		// unless its holder was: creating there and moving a directory there
 		// are refused. So the directory at hand tells.
 		if den.UnlessMade && d.ledger.madeDir(pl.dir) {
+			continue
+		}
+		// A directory with a name on the way to one that is covered is not moved
+		// there (arrive), so that those above were made where they are.
+		if den.UnlessWithin && den.Covers(pl.path) && d.ledger.madeAbove(pl.dir) >= den.Holders(pl.path) {
 			continue
 		}
 		return den
@@ -167,7 +172,7 @@ func (d *decider) noteControl(pl place) {
 	d.asking.Lock()
 	defer d.asking.Unlock()
 	for _, den := range d.sieve.Touching(pl.path) {
-		if den.Class == profiles.Control && den.Match != "" && (den.UnlessMade || len(den.Except) > 0) && den.Names(pl.path) {
+		if den.Class == profiles.Control && den.Match != "" && (den.UnlessMade || den.UnlessWithin || len(den.Except) > 0) && den.Names(pl.path) {
 			d.ledger.controlMade(pl.path)
 		}
 	}

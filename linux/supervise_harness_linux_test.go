@@ -110,6 +110,10 @@ func controlDenials(root string) []profiles.Denial {
 	for _, m := range []string{".envrc", ".mcp.json", ".vscode", ".bashrc", ".github/workflows"} {
 		row(m, false, "node_modules", "site-packages", "vendor")
 	}
+	for _, m := range []string{".zed", ".github/actions"} {
+		row(m, false, "node_modules", "site-packages", "vendor")
+		list[len(list)-1].UnlessWithin = true
+	}
 	return list
 }
 

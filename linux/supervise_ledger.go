@@ -48,6 +48,7 @@ type ledger struct {
 	mu       sync.Mutex
 	dirs     tally[dirID]
 	names    tally[entry]
+	above    map[dirID]int    // of directories made, which one of a row it was; see madeAbove
 	alike    map[uint64]bool  // devices on which directories have one number
 	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
 	abstract map[string]struct{}
@@ -118,7 +119,7 @@ const ledgerMost = 1 << 20
 
 func newLedger() *ledger {
 	return &ledger{
-		dirs: newTally[dirID](), names: newTally[entry](), alike: map[uint64]bool{}, sockets: map[fileID]int64{},
+		dirs: newTally[dirID](), names: newTally[entry](), above: map[dirID]int{}, alike: map[uint64]bool{}, sockets: map[fileID]int64{},
 		abstract: map[string]struct{}{},
 	}
 }
@@ -128,6 +129,21 @@ func (l *ledger) madeDir(dir dirID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hasDir(dir)
+}
+
+// madeAbove counts the directories, from this one upwards without a gap, that the run
+// had made when it made this one; 0 if it did not.
+func (l *ledger) madeAbove(dir dirID) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.countAbove(dir)
+}
+
+func (l *ledger) countAbove(dir dirID) int {
+	if !l.hasDir(dir) {
+		return 0
+	}
+	return l.above[dir]
 }
 
 func (l *ledger) hasDir(dir dirID) bool { return l.dirs.has(dir) && !l.alike[dir.dev] }
@@ -155,6 +171,13 @@ func (l *ledger) add(pl place, dir dirID) {
 	}
 	if dir != (dirID{}) {
 		l.dirs.add(dir)
+		n := l.countAbove(pl.dir) + 1
+		if before, ok := l.above[dir]; ok {
+			n = min(n, before) // two that had the number, noted in whatever order
+		}
+		if l.dirs.has(dir) {
+			l.above[dir] = n
+		}
 	}
 }
 
@@ -172,6 +195,9 @@ func (l *ledger) each(pl place, dir dirID, name func(entry), number func(dirID))
 	}
 	if dir != (dirID{}) {
 		number(dir)
+		if !l.dirs.has(dir) && l.dirs.leaving[dir] == 0 {
+			delete(l.above, dir)
+		}
 	}
 }
 

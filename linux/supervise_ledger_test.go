@@ -47,3 +47,32 @@ func TestLedgerNumberReused(t *testing.T) {
 		t.Error("a name in a directory that is gone stands for one in the next")
 	}
 }
+
+// How many directories in a row were made is counted where they are made, and of two
+// that have had one number the fewer count, whatever was noted first.
+func TestLedgerMadeAbove(t *testing.T) {
+	id := func(n uint64) dirID { return dirID{fileID{1, n}, 0} }
+	old, x, y, z := id(1), id(2), id(3), id(4)
+	l := newLedger()
+	l.add(place{old, "/w/x", "x"}, x)
+	l.add(place{x, "/w/x/y", "y"}, y)
+	l.add(place{y, "/w/x/y/z", "z"}, z)
+	if got := [...]int{l.madeAbove(old), l.madeAbove(x), l.madeAbove(y), l.madeAbove(z)}; got != [...]int{0, 1, 2, 3} {
+		t.Errorf("made in a row: %v", got)
+	}
+	l.leaves(place{y, "/w/x/y/z", "z"}, z)
+	l.add(place{old, "/w/z", "z"}, z) // noted before the removal that made it free
+	l.remove(place{y, "/w/x/y/z", "z"}, z)
+	l.stays(place{y, "/w/x/y/z", "z"}, z)
+	if got := l.madeAbove(z); got != 1 {
+		t.Errorf("a number that is used again: %d", got)
+	}
+	l.remove(place{old, "/w/z", "z"}, z)
+	if got := l.madeAbove(z); got != 0 {
+		t.Errorf("of what is gone: %d", got)
+	}
+	l.add(place{y, "/w/x/y/z", "z"}, z)
+	if got := l.madeAbove(z); got != 3 {
+		t.Errorf("made anew: %d", got)
+	}
+}

@@ -191,7 +191,7 @@ func mountAt(dir int, name string) (uint64, bool) {
 // through a descriptor and has been refused: the run may have made it.
 func (r *request) located(o *object, rule func(place) ruling) ruling {
 	is := rule(o.place)
-	if is.ok() || o.place.name != "" || o.anonymous || o.kind == directory {
+	if is.ok() || o.place.name != "" || o.anonymous {
 		return is
 	}
 	p := o.place.path

@@ -165,6 +165,28 @@ func TestSupervisedOwnRepository(t *testing.T) {
 	}
 }
 
+// TestSupervisedOwnProject: a project that the run makes or fetches has all that
+// belongs to one, and is changed and removed again; what is looked for from above
+// does not appear in it.
+func TestSupervisedOwnProject(t *testing.T) {
+	c := newCell(t)
+	var made []string
+	c.after = func(s *linux.Supervisor) { made, _ = s.ControlsMade() }
+	r := c.run("sh", "-ec", `mkdir p p/.zed p/.zed/sub p/.github p/.github/actions p/.github/actions/a
+		echo >p/.zed/tasks.json; echo >p/.zed/sub/x; echo >p/.github/actions/a/action.yml
+		echo new >t; mv t p/.zed/tasks.json; mv p/.zed/sub p/.zed/top; rm -r p/.github/actions/a; echo >p/.github/actions/b
+		mkdir q q/p; cp -r p/.zed q/p/; cp -r p/.github q/p/; rm -r q/p
+		python3 -c 'import os; os.fchmod(os.open("p/.zed", os.O_RDONLY), 0o700)' # as tar does
+		! mkdir p/.mcp.json 2>/dev/null; ! mkdir .zed 2>/dev/null`)
+	if r.code != 0 {
+		t.Fatal(r.out, c.explain())
+	}
+	want := []string{c.ws + "/p/.github/actions", c.ws + "/p/.zed", c.ws + "/q/p/.github/actions", c.ws + "/q/p/.zed"}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestSupervisedReplaced: what an atomic save replaced can be had back, and what
 // the run itself had saved before does not push it out.
 func TestSupervisedReplaced(t *testing.T) {

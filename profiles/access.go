@@ -144,9 +144,14 @@ type Denial struct {
 	// component of Match was made by the run itself, with nothing of that
 	// name there at the start (".git" in a repository that the run made). Only
 	// the supervisor can know that; Allows answers for what was there before.
-	UnlessMade bool   `json:"unless_made,omitempty"`
-	Class      Class  `json:"class,omitempty"`
-	Origin     Origin `json:"origin,omitzero"`
+	UnlessMade bool `json:"unless_made,omitempty"`
+	// UnlessWithin lifts the denial where the directory that holds the first
+	// component of Match was made by the run itself, and all from there to the name
+	// at hand: ".github/workflows" in a project that the run made or fetched, and not
+	// in a ".github" that it made in one that was there.
+	UnlessWithin bool   `json:"unless_within,omitempty"`
+	Class        Class  `json:"class,omitempty"`
+	Origin       Origin `json:"origin,omitzero"`
 }
 
 // Covers says whether the denial names path or something above it, exceptions
@@ -165,6 +170,24 @@ func (d *Denial) Covers(path string) bool {
 		}
 	}
 	return false
+}
+
+// Holders counts the directories that the run must have made for UnlessWithin to lift
+// the denial of path: the one that holds it, and those above up to the one that holds
+// the first component of Match, of the name nearest to the denial's Path. It is 0
+// where path is not covered.
+func (d *Denial) Holders(path string) int {
+	rel, ok := beneath(d.Path, path)
+	if !ok || d.Match == "" {
+		return 0
+	}
+	n := 0
+	for name := rel; name != ""; name, _ = cutLast(name) {
+		if matchTail(d.Match, name) && !d.exceptsName(name) {
+			n = strings.Count(rel[len(name):], "/") + strings.Count(d.Match, "/") + 1
+		}
+	}
+	return n
 }
 
 // exceptsPath says whether an absolute exception holds path.

@@ -59,6 +59,9 @@ func (p *Profile) Canonical() []byte {
 		if d.UnlessMade {
 			w.word("unless-made")
 		}
+		if d.UnlessWithin {
+			w.word("unless-within")
+		}
 		for _, e := range d.Except {
 			w.word("except")
 			w.quoted(e)

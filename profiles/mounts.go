@@ -121,11 +121,12 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 				denials = append(denials, alias)
 			}
 		case d.Covers(from):
-			alias.Match, alias.UnlessMade = "", false
+			alias.Match, alias.UnlessMade, alias.UnlessWithin = "", false, false
 			denials = append(denials, alias)
 		case !d.exceptsPath(from):
 			denials = append(denials, alias)
-			for i := range d.Match { // what is covered may begin above the mount
+			alias.UnlessWithin = false // what holds the first component is not below
+			for i := range d.Match {   // what is covered may begin above the mount
 				if d.Match[i] == '/' && matchTail(d.Match[:i], rest) {
 					alias.Match = d.Match[i+1:]
 					denials = append(denials, alias)

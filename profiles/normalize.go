@@ -173,7 +173,9 @@ func normalDenials(denials []Denial) []Denial {
 
 // whole says whether the denial covers Path and all beneath it without
 // condition.
-func (d *Denial) whole() bool { return d.Match == "" && len(d.Except) == 0 && !d.UnlessMade }
+func (d *Denial) whole() bool {
+	return d.Match == "" && len(d.Except) == 0 && !d.UnlessMade && !d.UnlessWithin
+}
 
 // compareScopes orders denials by all but what they refuse and their origin.
 func compareScopes(a, b *Denial) int {
@@ -183,7 +185,7 @@ func compareScopes(a, b *Denial) int {
 	if c := strings.Compare(a.Match, b.Match); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(a.Class, b.Class), compareBools(a.UnlessMade, b.UnlessMade), slices.Compare(a.Except, b.Except))
+	return cmp.Or(cmp.Compare(a.Class, b.Class), compareBools(a.UnlessMade, b.UnlessMade), compareBools(a.UnlessWithin, b.UnlessWithin), slices.Compare(a.Except, b.Except))
 }
 
 func (n *Network) normalize() {

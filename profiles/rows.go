@@ -19,9 +19,9 @@ type (
 		Except        []string
 	}
 	controlRow struct {
-		Match, Reason string
-		UnlessMade    bool
-		Everywhere    bool
+		Match, Reason            string
+		UnlessMade, UnlessWithin bool
+		Everywhere               bool
 	}
 	ordinaryRow struct {
 		Name, Reason string

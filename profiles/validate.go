@@ -111,8 +111,8 @@ func (d *Denial) validate() error {
 		if err := pattern(d.Match); err != nil {
 			return err
 		}
-	} else if d.UnlessMade {
-		return errors.New("unless-made without a match")
+	} else if d.UnlessMade || d.UnlessWithin {
+		return errors.New("unless-made or unless-within without a match")
 	}
 	for _, e := range d.Except {
 		if !strings.HasPrefix(e, "/") {

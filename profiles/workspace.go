@@ -20,7 +20,8 @@ const OfControlFiles = "built-in:control-files"
 // programs outside the sandbox obey, against writing and creation: git's hooks
 // and configuration, settings of agents and editors, CI workflows, policy.
 // Below directories of other people's packages (node_modules) names count for
-// nothing to those programs and are left alone; repositories are not.
+// nothing to those programs and are left alone; repositories are not. What counts in
+// a project of its own only, the run may make in one that it makes.
 // What task runners obey (Makefile, package.json) people edit as ordinary source:
 // it is not among them.
 func ControlFiles(root string) []Denial {
@@ -31,7 +32,7 @@ func ControlFiles(root string) []Denial {
 	var denials []Denial
 	for _, row := range controlRows {
 		d := Denial{
-			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, Class: Control,
+			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, UnlessWithin: row.UnlessWithin, Class: Control,
 			Origin: Origin{Source: OfControlFiles, Reason: row.Reason},
 		}
 		if !row.UnlessMade && !row.Everywhere {

@@ -81,7 +81,7 @@ os.mkdir(".mcp.json")
 #: .envrc
 put(".envrc")
 #: .envrc below
-os.makedirs("a/b"); put("a/b/.envrc")
+put("src/.envrc")
 #: .envrc in capitals
 put(".ENVRC")
 #: .envrc as a socket
@@ -100,12 +100,14 @@ put("src/.vscode/settings.json", os.O_WRONLY)
 put("src/.vscode/tasks.json")
 #: editor settings out of node_modules
 os.makedirs("node_modules/p/.vscode"); put("node_modules/p/.vscode/tasks.json"); os.rename("node_modules/p", "p")
-#: editor settings prepared in TMPDIR
-import shutil, tempfile; d = tempfile.mkdtemp(); os.makedirs(d + "/p/.vscode"); put(d + "/p/.vscode/tasks.json"); shutil.move(d + "/p", "p")
+#: agent settings prepared in TMPDIR
+import shutil, tempfile; d = tempfile.mkdtemp(); os.makedirs(d + "/p/.claude"); put(d + "/p/.claude/settings.json"); shutil.move(d + "/p", "p")
 #: workflow
 put(".github/workflows/x.yml")
 #: workflow by directory of its own
 os.makedirs("g/workflows"); put("g/workflows/x.yml"); os.rename("g", "olddir/.github")
+#: workflow in a directory of its own in the project that was there
+os.makedirs("src/.github/workflows"); put("src/.github/workflows/x.yml")
 #: package manager's settings
 put(".npmrc"); put(".yarnrc.yml")
 #: hook managers

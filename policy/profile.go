@@ -441,12 +441,37 @@ func merge(a, b *profiles.Profile) {
 	a.Limits = tighten(a.Limits, b.Limits)
 }
 
+// replace gives who may write a control file by its name the right to delete it, as
+// git and editors do to write one anew: what may be written can be emptied, too.
+func (l *lowering) replace(p *profiles.Profile) {
+	if l.set.deniedOutright("filesystem.delete") != nil {
+		return
+	}
+	for i := range l.excepts {
+		x := &l.excepts[i]
+		if !x.control || x.access&profiles.Write == 0 {
+			continue
+		}
+		guarded := slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
+			return d.Class == profiles.Control && d.Access&profiles.Write != 0 && d.Covers(x.path)
+		})
+		at := slices.IndexFunc(p.Paths, func(r profiles.PathRule) bool { return r.Path == x.path && r.Access&profiles.Write != 0 })
+		if guarded && at >= 0 {
+			rule := p.Paths[at]
+			rule.Access = profiles.Delete
+			p.Paths = append(p.Paths, rule)
+			x.access |= profiles.Delete
+		}
+	}
+}
+
 // except lifts denials from what was granted by name, for exactly the accesses
 // that were.
 func (l *lowering) except(p *profiles.Profile) {
 	if len(l.excepts) == 0 {
 		return
 	}
+	l.replace(p)
 	var denials []profiles.Denial
 	for _, d := range p.Denials {
 		rest := d.Access

@@ -466,8 +466,9 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// What would lift the denial of a control file is told to nobody: a script can
-// provoke the line, and whoever follows it gives the machine away.
+// What would lift the denial of a control file is told to nobody, but for those that
+// come with a project: a script can provoke the line, and whoever follows it gives the
+// machine away.
 func TestControlNeedsUser(t *testing.T) {
 	u := newPerson(t)
 	u.write("work/.git/hooks/keep", "")
@@ -482,6 +483,18 @@ func TestControlNeedsUser(t *testing.T) {
 	}
 	if exitCodeOf(err) == 0 || code == 0 {
 		t.Errorf("control file written: %v, %d", err, code)
+	}
+	// What belongs to a project and comes with it is told to a person, once, at the end.
+	u.write("work/.vscode/a.json", "")
+	project := []string{"--denials", "--", "sh", "-c", "echo x >.vscode/a.json; mkdir .idea; true"}
+	vscode, idea := filepath.Join(u.work, ".vscode"), filepath.Join(u.work, ".idea")
+	out, _ = u.command(project...).CombinedOutput()
+	_, shown = u.at(project)
+	if strings.Contains(string(out), "--grant") || !strings.Contains(string(out), "not changed, although the command succeeded: "+vscode+"/a.json, "+idea+",") {
+		t.Errorf("control files of a project: %s", out)
+	}
+	if strings.Count(shown, "--grant") != 2 || !strings.Contains(shown, "hint: --grant filesystem.write:"+vscode+" --grant filesystem.write:"+idea+" lets") {
+		t.Errorf("control files of a project, at a terminal: %s", shown)
 	}
 	// The control: what is no control file comes with its grant.
 	out, _ = u.command("--denials", "--", "cat", filepath.Join(u.home, "data", "a.csv")).CombinedOutput()

@@ -31,6 +31,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
 	}
+	r.tellUnchanged(code)
 	if dir, n := deletions(r.lifting, r.profile.Workspace); r.show && n > 0 {
 		if g := grantFlag((&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()); g != "" {
 			hint("%d deletions in %s were refused; %s allows any there", n, named(dir), g)

@@ -184,6 +184,10 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 			if v.Denial.Class == profiles.Control {
 				clause = profiles.ClauseControl
 			}
+			// Who asks about it means it: no script provokes this line.
+			if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
+				lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
+			}
 		case v.Rule != nil:
 			why = "granted " + v.Rule.Path
 			if v.Rule.Tree {

@@ -24,6 +24,7 @@ type recorder struct {
 	path    string
 	report  string
 	show    bool // denials as they happen
+	person  bool // who is told what would lift some
 	tells   bool // of denials afterwards, to a hook
 	session string
 	id      string
@@ -54,8 +55,10 @@ type recorder struct {
 	spared  int
 	six     *sandbox.Refusal // of IPv6, spared
 	lifting []lifting
-	inner   []audit.Inner // runs inside this one
-	inners  int           // of which not all are listed
+	// unchanged are control files that the run wanted to change.
+	unchanged []unchanged
+	inner     []audit.Inner // runs inside this one
+	inners    int           // of which not all are listed
 
 	captures [3]*audit.Capture // nil without --capture
 	traffic  traffic
@@ -81,7 +84,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	}
 	r := &recorder{
 		cache: cache, log: log, job: j, profile: p, sum: m.Sum, path: path,
-		report: c.String("report"), show: showsDenials(c, j), session: c.String("session"),
+		report: c.String("report"), show: showsDenials(c, j), person: isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
 	}
 	if j.session != nil {
@@ -222,6 +225,10 @@ func (r *recorder) refused(d sandbox.Refusal) {
 			r.six = &d
 		}
 		return
+	}
+	same := func(u unchanged) bool { return u.path == d.Path }
+	if u, ok := unchangedBy(&d); ok && len(r.unchanged) < unchangedMost && !slices.ContainsFunc(r.unchanged, same) {
+		r.unchanged = append(r.unchanged, u)
 	}
 	if e, ok := offerable(r.job.host, r.profile, &d); ok {
 		r.lifting = append(r.lifting, lifting{refusal: d, grant: e})

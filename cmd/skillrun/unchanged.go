@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+// unchanged is a control file that the run wanted to change: programs go on without,
+// and git, for one, then takes what is there for a change of the user's.
+type unchanged struct {
+	path  string
+	grant string // that would have let it, "" if that is not for a line to say
+}
+
+// unchangedBy gives what a refusal left as it was, if that is a control file.
+// What belongs to a project and comes with it, such as workflows, has its grant told
+// to a person, with all that is in its directory; the rest is granted by who knows
+// what hooks and agents' settings are: any script can provoke the line.
+func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
+	den := d.Verdict.Denial
+	const change = profiles.Write | profiles.Create | profiles.Delete
+	if den == nil || den.Class != profiles.Control || den.Origin.Source != profiles.OfControlFiles || d.Inner || d.Socket || d.Access&change == 0 {
+		return unchanged{}, false
+	}
+	u := unchanged{path: d.Path}
+	if den.UnlessWithin && den.Covers(d.Path) {
+		root := d.Path
+		for at := root; at != den.Path && at != "/"; at = filepath.Dir(at) {
+			if den.Covers(at) {
+				root = at
+			}
+		}
+		u.grant = (&sandbox.Refusal{Path: root, Access: profiles.Write}).Grant()
+	}
+	return u, true
+}
+
+// unchangedMost bounds how many are listed.
+const unchangedMost = 64
+
+// tellUnchanged says what was left as it was, where the command's own words or its
+// exit code need not, and what would let a run change it.
+func (r *recorder) tellUnchanged(code int) {
+	if len(r.unchanged) == 0 {
+		return
+	}
+	if code == 0 {
+		var names []string
+		for _, u := range r.unchanged[:min(len(r.unchanged), shownDenials)] {
+			names = append(names, named(u.path))
+		}
+		if n := len(r.unchanged) - len(names); n > 0 {
+			names[len(names)-1] += fmt.Sprintf(" and %d more", n)
+		}
+		say("not changed, although the command succeeded: %s, which other programs obey; git takes what is there now for a change of yours: see git status before you commit", strings.Join(names, ", "))
+	}
+	if r.tells || code != 0 && !r.show {
+		return
+	}
+	var flags []string
+	for _, u := range r.unchanged {
+		if g := grantFlag(u.grant); g != "" && !slices.Contains(flags, g) {
+			flags = append(flags, g)
+		}
+	}
+	switch {
+	case len(flags) == 0 || !r.person:
+		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", named(r.unchanged[0].path))
+	default:
+		hint("%s lets a run replace it, with whatever it brings; git restore then brings back what was left out", strings.Join(flags, " "))
+	}
+}

@@ -162,6 +162,23 @@ func TestWorkspaceDenials(t *testing.T) {
 	}
 }
 
+func TestOutputDirectory(t *testing.T) {
+	for path, want := range map[string]string{
+		"/w/target/debug/x":             "/w/target",
+		"/w/target":                     "/w/target",
+		"/w/a/node_modules/b/dist/x.js": "/w/a/node_modules",
+		"/w/lib/x.egg-info/PKG-INFO":    "/w/lib/x.egg-info",
+		"/w/src/targets/x":              "",
+		"/w":                            "",
+		"/target/x":                     "",
+		"/ww/target/x":                  "",
+	} {
+		if got := profiles.OutputDirectory("/w", path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 func TestBaseReads(t *testing.T) {
 	h := machine("/usr/bin/python3", "/bin -> usr/bin", "/lib64 -> usr/lib", "/usr/lib/ld.so", "/etc/passwd", "/etc/shadow", "/dev/null", "/etc/resolv.conf -> ../run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/opt/app/.env")
 	p := &profiles.Profile{Paths: profiles.BaseReads(h)}

@@ -26,6 +26,9 @@ type (
 	ordinaryRow struct {
 		Name, Reason string
 	}
+	outputRow struct {
+		Name, Reason string
+	}
 	baseRow struct {
 		Path, Access, OS, Reason string
 		Credentials              bool

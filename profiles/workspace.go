@@ -53,3 +53,22 @@ func RepositoryControls(dir string) []Denial {
 	}
 	return denials
 }
+
+// OutputDirectory gives the topmost directory of build output beneath root that path
+// lies in, or is, by its name; "" if it lies in none. No right follows from that: it
+// is what a question or a hint about deleting path is best about.
+func OutputDirectory(root, path string) string {
+	rel, ok := beneath(root, path)
+	for end := 0; ok && end < len(rel); end++ {
+		first := end
+		for end < len(rel) && rel[end] != '/' {
+			end++
+		}
+		for _, row := range outputRows {
+			if matchName(row.Name, rel[first:end]) {
+				return path[:len(path)-len(rel)+end]
+			}
+		}
+	}
+	return ""
+}

@@ -434,6 +434,10 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at(remove, "denied 7 more", "", "12 deletions in "+filepath.Join(u.work, "tree")+" were refused", "", "1 refused: delete "+filepath.Join(u.work, "tree")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("tree") {
 		t.Errorf("a tree: exit %d: %s", code, shown)
 	}
+	u.write("work/app/dist/assets/file", "")
+	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "app/dist/assets/file"}, "denied delete "+filepath.Join(u.work, "app/dist/assets/file"), "", "1 refused: delete "+filepath.Join(u.work, "app/dist")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("app/dist/assets/file") {
+		t.Errorf("a build's output: exit %d: %s", code, shown)
+	}
 	for _, name := range []string{"a", "b", "c", "tree/d"} {
 		u.write("work/"+name, "")
 	}

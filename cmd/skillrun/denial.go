@@ -69,7 +69,11 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		b.WriteString(" - no server of the run listens there")
 		return b.String()
 	}
-	if g := grantFlag(d.Grant()); g != "" {
+	workspace := ""
+	if p != nil {
+		workspace = p.Workspace
+	}
+	if g := grantFlag(grantOf(&d, workspace)); g != "" {
 		b.WriteString(" - to allow: " + g)
 	}
 	if d.What == "socket" || d.What == sandbox.SocketIPv6 {

@@ -32,11 +32,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)
 	}
 	r.tellUnchanged(code)
-	if dir, n := deletions(r.lifting, r.profile.Workspace); r.show && n > 0 {
-		if g := grantFlag((&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()); g != "" {
-			hint("%d deletions in %s were refused; %s allows any there", n, named(dir), g)
-		}
-	}
+	r.tellDeletions(code)
 	if r.show && told == 0 && code != 0 && r.six != nil {
 		say("denied %s", denialLine(r.job, r.profile, *r.six)) // it may have wanted it after all
 	}

@@ -121,6 +121,38 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 // fewDeletions is how many refused deletions are allowed each by its own name.
 const fewDeletions = 3
 
+// deletion gives the directory whose grant stands for what was not deleted, "" if
+// there is none: who removes one file of a build's output means all of it.
+func deletion(d *sandbox.Refusal, workspace string) string {
+	if d.Access&profiles.Delete == 0 || d.Verdict.Denial != nil || d.Inner || workspace == "" {
+		return ""
+	}
+	return profiles.OutputDirectory(workspace, d.Path)
+}
+
+// grantOf gives the grant that a line about a refusal tells.
+func grantOf(d *sandbox.Refusal, workspace string) string {
+	if dir := deletion(d, workspace); dir != "" {
+		return (&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()
+	}
+	return d.Grant()
+}
+
+// outputs takes from a list what was not deleted of builds' output, and gives the
+// directories, each once.
+func outputs(list []lifting, workspace string) (dirs []string, rest []lifting) {
+	for _, l := range list {
+		dir := deletion(&l.refusal, workspace)
+		switch {
+		case dir == "":
+			rest = append(rest, l)
+		case !slices.Contains(dirs, dir):
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, rest
+}
+
 // deletions gives the directory of a workspace that holds all that was not deleted,
 // where that is more than a few, and how many there were: whoever removes a tree is
 // refused each of its files, and means the tree.
@@ -147,19 +179,66 @@ func deletions(list []lifting, workspace string) (dir string, n int) {
 }
 
 // together has one grant lift more than a few refused deletions, if they are of one
-// tree or cannot be shown each.
+// tree or cannot be shown each, and all in one directory of a build's output.
 func together(list []lifting, workspace string) []lifting {
-	dir, n := deletions(list, workspace)
-	if n == 0 || dir == workspace && len(list) <= offered {
-		return list
+	dirs, kept := outputs(list, workspace)
+	dir, n := deletions(kept, workspace)
+	if n > 0 && (dir != workspace || len(kept) > offered) {
+		dirs = append(dirs, dir)
+		kept = slices.DeleteFunc(kept, func(l lifting) bool { return l.refusal.Access&profiles.Delete != 0 })
 	}
-	all := sandbox.Refusal{Path: dir, Access: profiles.Delete}
-	grant, err := policy.ParseGrant(all.Grant(), "prompt")
-	if err != nil {
-		return list
+	for _, dir := range dirs {
+		all := sandbox.Refusal{Path: dir, Access: profiles.Delete}
+		grant, err := policy.ParseGrant(all.Grant(), "prompt")
+		if err != nil {
+			return list
+		}
+		kept = append(kept, lifting{all, grant, true})
 	}
-	kept := slices.DeleteFunc(slices.Clone(list), func(l lifting) bool { return l.refusal.Access&profiles.Delete != 0 })
-	return append(kept, lifting{all, grant, true})
+	return kept
+}
+
+// tellDeletions says in one hint what would allow the deletions that were refused,
+// where no line about each has said so: a list of old files is not read.
+func (r *recorder) tellDeletions(code int) {
+	workspace := r.profile.Workspace
+	dirs, rest := outputs(r.lifting, workspace)
+	all := 0
+	for i := range r.lifting {
+		if r.lifting[i].refusal.Access&profiles.Delete != 0 {
+			all++
+		}
+	}
+	one := len(dirs)
+	if dir, n := deletions(rest, workspace); n > 0 {
+		dirs, one = append(dirs, dir), 2
+	} else if !r.show {
+		for i := range rest {
+			if d := &rest[i].refusal; d.Access&profiles.Delete != 0 && strings.HasPrefix(d.Path, workspace+"/") && !ofDirectory(d) {
+				dirs = append(dirs, d.Path)
+			}
+		}
+	}
+	if r.tells || len(dirs) == 0 || r.show && one < 2 {
+		return
+	}
+	var names, flags []string
+	for _, dir := range dirs {
+		if g := grantFlag((&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()); g != "" {
+			names, flags = append(names, named(dir)), append(flags, g)
+		}
+	}
+	although := ""
+	if code == 0 {
+		although = ", although the command succeeded"
+	}
+	switch {
+	case len(flags) == 0:
+	case one == 0:
+		hint("deleting %s was refused%s; %s allows it", strings.Join(names, ", "), although, strings.Join(flags, " "))
+	default:
+		hint("%d deletions in %s were refused%s; %s allows any there", all, strings.Join(names, ", "), although, strings.Join(flags, " "))
+	}
 }
 
 // wider says what a grant gives that is of more than one program.

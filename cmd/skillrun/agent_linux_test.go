@@ -788,3 +788,51 @@ func TestYesIsEnough(t *testing.T) {
 		t.Errorf("asked %q", a.asked)
 	}
 }
+
+// TestAskedAgain: what a command was refused, which its text did not show, is asked
+// about when it comes again. Without that nobody could say yes.
+func TestAskedAgain(t *testing.T) {
+	a := newAgent(t)
+	setup := exec.Command("sh", "-ec", `rm -rf .git; git init -q -b main; git config user.email u@example.com; git config user.name u
+		mkdir -p .github/workflows dist; echo old >.github/workflows/x.yml; echo one >a.txt; echo dist >.gitignore; touch dist/old; printf 'clean:\n\trm -rf dist\n\tmkdir dist\n\ttouch dist/old\n' >Makefile
+		git add .; git commit -qm one; git checkout -qb next; echo new >.github/workflows/x.yml; echo two >a.txt; git commit -qam two; git checkout -q main`)
+	setup.Dir, setup.Env = a.work, a.env
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a.start()
+	asked := func(what string, want ...string) {
+		t.Helper()
+		if len(a.asked) != min(len(want), 1) || len(want) > 0 && !strings.Contains(a.asked[0], want[0]) {
+			t.Errorf("%s: asked %q, want %q", what, a.asked, want)
+		}
+		a.asked = nil
+	}
+	u := a.bash(`make -s clean`)
+	asked("a build")
+	if u.code == 0 || !strings.Contains(u.context, "run the same command again") {
+		t.Errorf("a build: %+v", u)
+	}
+	a.yes = true
+	for _, what := range []string{"a build again", "and again"} {
+		if u := a.bash(`make -s clean`); u.code != 0 {
+			t.Errorf("%s: %+v", what, u)
+		}
+		if what == "and again" {
+			asked(what)
+		} else {
+			asked(what, filepath.Join(a.work, "dist")+": filesystem.delete")
+		}
+	}
+
+	u = a.bash(`git checkout -q next`)
+	asked("a checkout", "git deletes the files that it replaces")
+	if u.code != 0 || !strings.Contains(u.out, "not changed, although the command succeeded: "+filepath.Join(a.work, ".github/workflows/x.yml")) || strings.Contains(u.out, "--grant") {
+		t.Errorf("a checkout: %+v", u)
+	}
+	u = a.bash(`git restore .`)
+	asked("a checkout again", filepath.Join(a.work, ".github/workflows")+": policy.expand")
+	if u.code != 0 || a.read("work/.github/workflows/x.yml") != "new\n" {
+		t.Errorf("a checkout again: %+v", u)
+	}
+}

@@ -34,6 +34,8 @@ type call struct {
 	// Asked says that the agent asks its user first. That the tool was used at
 	// all is the yes.
 	Asked bool `json:"asked,omitempty"`
+	// Asks says that the agent can ask its user.
+	Asks bool `json:"asks,omitempty"`
 	// Skill is the directory of the skill that is loaded, "" if none is.
 	Skill string `json:"skill,omitempty"`
 	// Place says that the next command starts where this one ends.
@@ -47,6 +49,8 @@ type result struct {
 	Run     string         `json:"run"` // of the audit log
 	Denials []audit.Denial `json:"denials,omitempty"`
 	More    int            `json:"more,omitempty"`
+	// Asks says that the user is asked if the command comes again.
+	Asks bool `json:"asks,omitempty"`
 	// Variables and Files hold the secrets that the run was given.
 	Variables []string `json:"variables,omitempty"`
 	Files     []string `json:"files,omitempty"`
@@ -172,7 +176,12 @@ func (o *result) explanation() string {
 	if n := len(o.Denials) + o.More - shownDenials; n > 0 {
 		fmt.Fprintf(&b, " and %d more;", n)
 	}
-	b.WriteString(" the rest of it ran. This is policy and no fault of the command: do not look for a way around it. If the task needs what was refused, ask the user, who can allow it.")
+	b.WriteString(" the rest of it ran. This is policy and no fault of the command: do not look for a way around it. If the task needs what was refused, ")
+	if o.Asks {
+		b.WriteString("run the same command again: the user is then asked about the files.")
+	} else {
+		b.WriteString("ask the user, who can allow it.")
+	}
 	return b.String()
 }
 

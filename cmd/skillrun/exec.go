@@ -40,6 +40,9 @@ type sessionRun struct {
 	place    bool   // the next command starts where this one ends
 	calls    *calls
 	skills   []string
+	settings session.Settings
+	text     string // of the command
+	asks     bool   // the agent can ask its user
 }
 
 func execSession(c *cli.Context, in *invocation) error {
@@ -113,7 +116,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
 		strict: d.strict, fresh: d.fresh, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv, decisive: d.decisive,
-		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills},
+		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills, settings: d.settings, text: text, asks: passed.Asks},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
 	if run.Skill != "" {
@@ -203,12 +206,20 @@ func readNote(home string) string {
 	return dir
 }
 
-// tell leaves what came of the run for the hook after it.
-func (r *sessionRun) tell(run string, denials []audit.Denial, more int, secrets []profiles.Secret) error {
+// tell leaves what came of the run for the hook after it, and for the session what
+// the user can be asked about when the command comes again.
+func (r *sessionRun) tell(run string, denials []audit.Denial, more int, wants []session.Want, secrets []profiles.Secret) error {
 	if r.call == "" {
 		return nil
 	}
 	o := result{Run: run, Denials: denials, More: more}
+	if r.asks && len(wants) > 0 {
+		s, err := session.Open(context.Background(), r.settings, r.id)
+		if err == nil {
+			err = errors.Join(s.Refused(r.text, wants), s.Close())
+		}
+		o.Asks = err == nil // else it is refused again, and nobody asked
+	}
 	for _, s := range secrets {
 		if s.Env != "" {
 			o.Variables = append(o.Variables, s.Env)

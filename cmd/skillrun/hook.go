@@ -163,6 +163,7 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 	}
 	defer s.Close()
 	var passed call
+	passed.Asks = agent.Asks(e)
 	v := d.decide(ctx, s, e, &passed)
 	answer := hook.Answer{Effect: v.Effect, Reason: v.Reason}
 	passed.Run = v.Call
@@ -210,7 +211,7 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 		}
 	}
 	return s.Decide(ctx, session.Action{
-		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "",
+		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "", Asks: passed.Asks,
 	})
 }
 

@@ -288,7 +288,7 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	_, err := r.log.Append(end)
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.profile.Redact))
+		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
 	}
 	return code, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"skillrun/policy/session"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -14,6 +15,7 @@ import (
 // and git, for one, then takes what is there for a change of the user's.
 type unchanged struct {
 	path  string
+	root  string // what a grant of it names, "" if there is none
 	grant string // that would have let it, "" if that is not for a line to say
 }
 
@@ -28,16 +30,47 @@ func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 		return unchanged{}, false
 	}
 	u := unchanged{path: d.Path}
-	if den.UnlessWithin && den.Covers(d.Path) {
-		root := d.Path
-		for at := root; at != den.Path && at != "/"; at = filepath.Dir(at) {
+	if den.Covers(d.Path) {
+		u.root = d.Path
+	}
+	if den.UnlessWithin && u.root != "" {
+		for at := u.root; at != den.Path && at != "/"; at = filepath.Dir(at) {
 			if den.Covers(at) {
-				root = at
+				u.root = at
 			}
 		}
-		u.grant = (&sandbox.Refusal{Path: root, Access: profiles.Write}).Grant()
+		u.grant = (&sandbox.Refusal{Path: u.root, Access: profiles.Write}).Grant()
 	}
 	return u, true
+}
+
+// wants are what of the refusals an agent's user can be asked about, if the command
+// comes again: control files that it wanted to change, and old ones to delete.
+func (r *recorder) wants() (list []session.Want) {
+	add := func(capability, path string, lasts bool) {
+		w := session.Want{Capability: capability, Path: path, Lasts: lasts}
+		if path != "" && !strings.ContainsAny(path, "*?") && !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	for _, u := range r.unchanged {
+		add("filesystem.write", u.root, false)
+	}
+	dirs, rest := outputs(r.lifting, r.profile.Workspace)
+	for _, dir := range dirs {
+		add("filesystem.delete", dir, true)
+	}
+	dir, n := deletions(rest, r.profile.Workspace)
+	for i := range rest {
+		switch d := &rest[i].refusal; {
+		case d.Access&profiles.Delete == 0 || ofDirectory(d):
+		case n > 0 && dir != r.profile.Workspace:
+			add("filesystem.delete", dir, false)
+		default:
+			add("filesystem.delete", d.Path, false)
+		}
+	}
+	return list
 }
 
 // unchangedMost bounds how many are listed.

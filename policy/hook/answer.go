@@ -34,7 +34,12 @@ type forms interface {
 	after(e *Event, a *Answer) []byte
 	// start answers SessionStart, which no agent lets a hook refuse.
 	start(e *Event, a *Answer) []byte
+	// asks says whether its user can be asked about the use of a tool.
+	asks(e *Event) bool
 }
+
+// Asks says whether the agent is known to put a question about an event to its user.
+func (a *Agent) Asks(e *Event) bool { return a.forms.asks(e) }
 
 // Reply writes an answer. What the agent cannot be told is refused: a question
 // where it asks nobody, above all.

@@ -11,12 +11,12 @@ func specific(e *Event, pairs ...any) []byte {
 	return members("hookSpecificOutput", members(append([]any{"hookEventName", e.wire}, pairs...)...))
 }
 
-func (claude) before(e *Event, a *Answer) []byte {
+func (c claude) before(e *Event, a *Answer) []byte {
 	decision, input := "", e.rewritten(a.Command)
 	switch {
 	case a.Effect == policy.Deny:
 		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason)
-	case a.Effect == policy.Confirm && !asks(e.Mode):
+	case a.Effect == policy.Confirm && !c.asks(e):
 		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason+" (the user would have to be asked, and mode "+policy.Escape(e.Mode)+" is not known to do that)")
 	case a.Effect == policy.Confirm, input != nil && e.Mode == "plan":
 		decision = "ask"
@@ -33,8 +33,8 @@ func (claude) before(e *Event, a *Answer) []byte {
 
 // asks says whether the agent is known to put a question to its user in this
 // mode, and not to answer it itself.
-func asks(mode string) bool {
-	return mode == "" || mode == "default" || mode == "plan" || mode == "acceptEdits"
+func (claude) asks(e *Event) bool {
+	return e.Mode == "" || e.Mode == "default" || e.Mode == "plan" || e.Mode == "acceptEdits"
 }
 
 func (claude) permission(e *Event, a *Answer) []byte {

@@ -51,3 +51,5 @@ func separated(s string) string {
 }
 
 func (codex) start(e *Event, a *Answer) []byte { return claude{}.start(e, a) }
+
+func (codex) asks(*Event) bool { return false }

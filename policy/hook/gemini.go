@@ -43,3 +43,5 @@ func (gemini) start(e *Event, a *Answer) []byte {
 	}
 	return members("hookSpecificOutput", members("additionalContext", a.Context))
 }
+
+func (gemini) asks(*Event) bool { return false }

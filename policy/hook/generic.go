@@ -33,3 +33,5 @@ func (generic) after(e *Event, a *Answer) []byte {
 func (generic) start(e *Event, a *Answer) []byte {
 	return members("decision", decision(a.Effect), "reason", a.Reason, "context", a.Context)
 }
+
+func (generic) asks(*Event) bool { return true }

@@ -28,6 +28,8 @@ type judged struct {
 	// grants is what a run gets for a yes, where that is called otherwise than
 	// what was asked for.
 	grants string
+	// refused is what was remembered, where that is what this is about.
+	refused *refused
 }
 
 // look is what was found out about an action besides its needs.
@@ -45,8 +47,15 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 		v = Verdict{Reason: policy.Escape(err.Error()), Skills: v.Skills, Notes: v.Notes}
 	}
 	id := audit.NewID()
-	if v.Effect == policy.Confirm && s.set.Asker != nil {
-		s.ask(ctx, &a, &v, needs)
+	if v.Effect == policy.Confirm {
+		for i := range needs {
+			if w := needs[i].refused; w != nil {
+				w.Call = id
+			}
+		}
+		if s.set.Asker != nil {
+			s.ask(ctx, &a, &v, needs)
+		}
 	}
 	if v.Effect != policy.Deny {
 		c, err := s.callOf(id, &v, needs, look.certain)
@@ -154,6 +163,9 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			j.explain()
 			needs = append(needs, j)
 		}
+	}
+	if _, no := s.set.Asker.(DenyAll); a.Confined && (a.Asks || s.set.Asker != nil) && !no {
+		needs = append(needs, s.again(a, st, &read, dir)...)
 	}
 	needs = append(needs, s.unread(a, &read, &v)...)
 	if err := s.guard(ctx, a, needs); err != nil {

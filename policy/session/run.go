@@ -56,6 +56,9 @@ func (s *Session) Run(id string) (*Run, error) {
 		return nil, err
 	}
 	c.Done = true
+	if err := s.accept(id); err != nil {
+		return nil, err
+	}
 	return run, s.save()
 }
 

@@ -11,6 +11,7 @@
 //	v := s.Load(ctx, dir, session.ByAgent)     // a skill is loaded: a decision, then its manifest
 //	v := s.Decide(ctx, session.Action{...})    // PreToolUse: one call of a tool
 //	s.Answer(v.Call, session.ThisSession)      // what the user said to a v of effect Confirm
+//	s.Refused(command, wants)                  // what a run was refused, to be asked about next time
 //	s.Mark(session.Outside, "a web page")      // PostToolUse: what the session has seen
 //	s.Task(ctx, prompt)                        // a new task: its scope is narrowed
 //	run, err := s.Run(call)                    // the policy.Set for the command of a call
@@ -107,6 +108,9 @@ type Action struct {
 	// Confined says that its command will run under the Set of [Session.Run].
 	// Without it whatever cannot be read from the command's text asks.
 	Confined bool
+	// Asks says that the host can put a question about this call to its user. Where
+	// it cannot, nothing is asked that the call can be without: see [Session.Refused].
+	Asks bool
 	// Skill is the name of the loaded skill that acts, if the host knows;
 	// otherwise it follows from the files that the command runs.
 	Skill string

@@ -61,6 +61,7 @@ type extension struct {
 	TaskIs  string          `json:"task,omitempty"`        // the task's first words
 	TaskAt  time.Time       `json:"task_at,omitzero"`      // when it began
 	NoTask  string          `json:"task_failed,omitempty"` // why nothing of this task is allowed
+	Refused []refused       `json:"refused,omitempty"`     // to runs, and not asked about
 	// TaskGrants are answers that end with the task: a list of entries.
 	TaskGrants json.RawMessage `json:"task_grants,omitempty"`
 }

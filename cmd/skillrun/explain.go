@@ -204,11 +204,31 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		}
 		answer(w, bit.Word()+" "+resolved, v.Allowed, why, origin, clauseOf(r, clause))
 		answerGrant(w, lifted.Grant())
+		if v.Allowed {
+			for _, line := range besides(p, resolved, bit) {
+				fmt.Fprintf(w, "  not:    %s\n", policy.Escape(line))
+			}
+		}
 		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
 			fmt.Fprintf(w, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
 		}
 	}
 	return nil
+}
+
+// besides lists what in a directory is denied although that itself is not: names
+// that the directory's own is the first part of, as ".git" of ".git/hooks".
+func besides(p *profiles.Profile, path string, bit profiles.Access) (lines []string) {
+	for i := range p.Denials {
+		d := &p.Denials[i]
+		if d.Match == "" || d.Access&bit == 0 || d.Path == path || strings.HasPrefix(d.Path, path+"/") || !d.Leads(path) {
+			continue
+		}
+		if line := "names like " + d.Match + " (" + d.Origin.Reason + ")"; !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // sharedAbove gives the directory of all users in which a path lies, for which a

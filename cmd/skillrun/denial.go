@@ -69,6 +69,14 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		b.WriteString(" - no server of the run listens there")
 		return b.String()
 	}
+	if useless(&d) {
+		b.WriteString(" - this user may not, outside of a run either")
+		return b.String()
+	}
+	if m := mountFlag(j, &d); m != "" {
+		b.WriteString(" - to allow: " + m + " in place of :ro")
+		return b.String()
+	}
 	workspace := ""
 	if p != nil {
 		workspace = p.Workspace
@@ -110,7 +118,8 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // notes what its extensions are, cargo locks a cache that it only reads and notes when it used it, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
 // first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
-// abstract name. Such refusals are recorded, and nobody is bothered with them.
+// abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
+// bothered with them.
 func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
@@ -123,6 +132,8 @@ func spare(d audit.Denial) bool {
 		return strings.HasPrefix(d.Target, "@/tmp/.X11-unix/")
 	case d.Access == sandbox.SocketIPv6, d.Target == "/etc" && d.Access == "read":
 		return true
+	case d.Access == "write" && gitObject(dir, name):
+		return true // a link to it was tried, and then it is copied
 	case strings.HasPrefix(dir, "/proc/"):
 		return name == "coredump_filter" || name == "comm" && strings.Contains(dir, "/task/") && d.Access != "read"
 	case strings.HasPrefix(dir, "/sys/devices/"):
@@ -138,6 +149,17 @@ func spare(d audit.Denial) bool {
 func cargoNotes(d audit.Denial) bool {
 	return d.Class == "" && d.Access != "delete" && d.Access != "execute" &&
 		slices.Contains([]string{".package-cache", ".package-cache-mutate", ".global-cache"}, filepath.Base(d.Target))
+}
+
+// gitObject says whether a file is one of those in a repository that are never
+// written once they are there: git clone of a directory would link them.
+func gitObject(dir, name string) bool {
+	up, last := filepath.Split(dir)
+	if filepath.Base(up) != "objects" {
+		return false
+	}
+	hex := func(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+	return len(last) == 2 && hex(last) && len(name) >= 38 && hex(name) || last == "pack" && strings.HasPrefix(name, "pack-")
 }
 
 // spare says so of a run's programs, too: a search of PATH goes on to the next of

@@ -164,6 +164,9 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(resolved); err == nil && info.Mode().Type() == os.ModeSocket {
+		explainSocket(w, j, p, r, resolved)
+	}
 	for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
 		if access&bit == 0 {
 			continue
@@ -214,6 +217,23 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		}
 	}
 	return nil
+}
+
+// explainSocket says whether a run may talk to who listens at a socket, which no right
+// on files gives.
+func explainSocket(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, path string) {
+	for i := range p.Sockets {
+		if s := &p.Sockets[i]; s.Path == path {
+			answer(w, "connect "+path, true, "granted "+s.Path, s.Origin, clauseOf(r, profiles.ClauseUnix))
+			return
+		}
+	}
+	why, _ := profiles.SocketWarning(j.host, path)
+	if why == "" {
+		why = "nothing grants it"
+	}
+	answer(w, "connect "+path, false, why, profiles.Origin{}, clauseOf(r, profiles.ClauseUnix))
+	answerGrant(w, (&sandbox.Refusal{Socket: true, Path: path}).Grant())
 }
 
 // besides lists what in a directory is denied although that itself is not: names

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // SettledAfter is the age of a change that is trusted to be the last one.
@@ -85,3 +86,6 @@ func Unpack(data []byte) (p profiles.Profile, err error) {
 	u.check(u.data == "" || u.err != nil)
 	return p, u.err
 }
+
+// Useless says whether a grant of what was refused would be in vain.
+func Useless(d sandbox.Refusal) bool { return useless(&d) }

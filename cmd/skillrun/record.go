@@ -230,7 +230,7 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	if u, ok := unchangedBy(&d); ok && len(r.unchanged) < unchangedMost && !slices.ContainsFunc(r.unchanged, same) {
 		r.unchanged = append(r.unchanged, u)
 	}
-	if e, ok := offerable(r.job.host, r.profile, &d); ok {
+	if e, ok := offerable(r.job, r.profile, &d); ok {
 		r.lifting = append(r.lifting, lifting{refusal: d, grant: e})
 	}
 	if shown {

@@ -48,6 +48,11 @@ func TestSpare(t *testing.T) {
 		{"read", "/etc", "sensitive", false},
 		{"write", "/etc", "", false},
 		{"read", "/etc/pip.conf", "", false},
+		{"write", "/r/.git/objects/ce/1d9339ba3636c948c25b4b6da605bd1b05f823", "", true},
+		{"write", "/r.git/objects/pack/pack-1d93.idx", "", true},
+		{"write", "/r/.git/objects/info/alternates", "", false},
+		{"write", "/r/.git/refs/heads/main", "", false},
+		{"create", "/r/.git/objects/ce/1d9339ba3636c948c25b4b6da605bd1b05f823", "", false},
 	} {
 		if got := main.Spare(audit.Denial{Access: c.access, Target: c.target, Class: c.class}); got != c.want {
 			t.Errorf("%s %s %q: %v", c.access, c.target, c.class, got)

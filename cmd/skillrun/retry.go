@@ -21,12 +21,12 @@ const offered = 8
 // give it after a failed run: not for what is denied by name, credentials and
 // control files above all, a socket that gives away more than its name says, an
 // address that the question does not show, or what no grant lifts. A script can provoke any refusal.
-func offerable(h *profiles.Host, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
+func offerable(j *job, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
 	text := d.Grant()
 	if ofDirectory(d) && (p.Workspace == "" || !strings.HasPrefix(d.Path, p.Workspace+"/")) {
 		return policy.Entry{}, false // of all that the directory holds
 	}
-	if d.Verdict.Denial != nil || text == "" || d.Private != "" || changesSkill(p, d) || socketWarning(h, d) != "" {
+	if d.Verdict.Denial != nil || text == "" || d.Private != "" || useless(d) || mountFlag(j, d) != "" || changesSkill(p, d) || socketWarning(j.host, d) != "" {
 		return policy.Entry{}, false
 	}
 	e, err := policy.ParseGrant(text, "prompt")

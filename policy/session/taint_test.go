@@ -177,7 +177,7 @@ func TestGuardSays(t *testing.T) {
 	w.set.Defaults = entries(t, open)
 	s := w.start()
 	s.Mark(session.Outside, "x")
-	if v := s.Decide(ctx, post("a.com")); !strings.Contains(v.Reason, "content from outside: web.post is asked") || v.Source != "guard" {
+	if v := s.Decide(ctx, post("a.com")); !strings.Contains(v.Reason, "content from outside, or asked for it: web.post is asked") || v.Source != "guard" {
 		t.Errorf("%q by %q", v.Reason, v.Source)
 	}
 }

@@ -25,7 +25,7 @@ func (s *Session) tighten(st *policy.State, j *judged) {
 		}
 	}
 	if m, ok := s.more.Taint[Sensitive]; ok && egress(j.c) {
-		ask(m.At, "the session has read secrets ("+m.Why+"): what leaves the machine is asked", true)
+		ask(m.At, "the session has read secrets, or asked for them ("+m.Why+"): what leaves the machine is asked", true)
 	}
 	if why := s.sharedWrite(j); why != "" {
 		ask(s.state.Initialized, why, false)
@@ -59,7 +59,7 @@ func (s *Session) sharedWrite(j *judged) string {
 			case s.set.Preset.SharedWrites == policy.SharedQueue:
 				return "writes to the shared directory are asked"
 			case s.set.Preset.SharedWrites == policy.SharedTainted && outside:
-				return "the session has content from outside, and this writes to the shared directory"
+				return "the session has content from outside, or asked for it, and this writes to the shared directory"
 			}
 		}
 	}
@@ -108,13 +108,13 @@ func (s *Session) guarded(needs []judged) (why string) {
 	}
 	switch {
 	case untrusted:
-		return "the session has content from outside and an untrusted skill: every call is asked"
+		return "the session has content from outside, or asked for it, and an untrusted skill: every call is asked"
 	case s.set.Preset.Guard == policy.GuardTainted:
-		return "the session has content from outside: every call is asked"
+		return "the session has content from outside, or asked for it: every call is asked"
 	}
 	for i := range needs {
 		if n := &needs[i]; n.c != nil && sensitive(n.c) {
-			return "the session has content from outside: " + n.c.Name + " is asked"
+			return "the session has content from outside, or asked for it: " + n.c.Name + " is asked"
 		}
 	}
 	return ""

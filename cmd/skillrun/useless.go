@@ -1,0 +1,57 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/policy"
+	"skillrun/policy/hook"
+	"skillrun/profiles"
+	"skillrun/sandbox"
+)
+
+const changes = profiles.Write | profiles.Create | profiles.Delete
+
+// useless says that a grant would be in vain: the user's own permissions, or a file
+// system that is read only, refuse the same outside of a run. What is not known, such
+// as of a name that is gone again, is none.
+func useless(d *sandbox.Refusal) bool {
+	if !filepath.IsAbs(d.Path) || d.Socket || d.Inner {
+		return false
+	}
+	at, mode := d.Path, uint32(0)
+	switch {
+	case d.Access&(profiles.Create|profiles.Delete) != 0:
+		at, mode = filepath.Dir(d.Path), unix.W_OK|unix.X_OK
+	case d.Access&profiles.Write != 0:
+		mode = unix.W_OK
+	case d.Access&profiles.Read != 0:
+		mode = unix.R_OK
+	default:
+		return false
+	}
+	err := unix.Faccessat(unix.AT_FDCWD, at, mode, unix.AT_EACCESS)
+	return err == unix.EACCES || err == unix.EROFS
+}
+
+// mountFlag gives the flag that lets a run write in the mount that a refused change
+// was in, "" if it was in none that is there for reading.
+func mountFlag(j *job, d *sandbox.Refusal) string {
+	if j == nil || d.Access&changes == 0 || d.Verdict.Denial != nil {
+		return ""
+	}
+	for _, m := range j.mounts {
+		dir := m.Dir
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(j.cwd, dir)
+		}
+		dir, err := j.host.Resolve(dir)
+		word := hook.Quote(m.Role + "=" + dir + ":rw")
+		if err == nil && !m.Write && strings.HasPrefix(d.Path+"/", dir+"/") && policy.Escape(word) == word {
+			return "--mount " + word
+		}
+	}
+	return ""
+}

@@ -217,6 +217,7 @@ func (c *compiler) findPoints() {
 		}
 		if d.Match == "" {
 			c.addPoint(d.Path, d.Access)
+			c.noteNamed(d)
 		}
 		for _, e := range d.Except {
 			if strings.HasPrefix(e, "/") && d.Covers(path.Dir(e)) {

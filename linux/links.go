@@ -33,6 +33,18 @@ func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, roo
 	c.linked[id] = append(c.linked[id], linked{d, root})
 }
 
+// noteNamed remembers the file that a denial is of, in a tree that the run has, if it
+// has other names.
+func (c *compiler) noteNamed(d *profiles.Denial) {
+	for i := range c.p.Paths {
+		if r := &c.p.Paths[i]; r.Tree && r.Path != "/" && inTree(r.Path, d.Path) {
+			if info, ok := c.lstat(d.Path); ok {
+				c.noteLinks(d.Path, info, d, r.Path)
+			}
+		}
+	}
+}
+
 // noteNames remembers the file that a denial names at the top of its tree, where a
 // user's own are, or those right beneath it, if they have other names; the tree is
 // not searched for more.

@@ -224,7 +224,8 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 				continue
 			}
 			r.path(p, name, access)
-			if r.user {
+			// What is denied was not named by who named a link, which may be a run's.
+			if s, _ := r.place.path(t.Value); r.user && Linked(r.host, r.place.Workspace, s.root) == "" {
 				r.excepts = append(r.excepts, exception{name, access, true})
 			}
 		}
@@ -279,7 +280,7 @@ func (r *right) expand(scope string) []string {
 			}
 			name := path.Join(dir, e.Name())
 			if matchPath(pattern, []string{e.Name()}) {
-				if resolved, err := r.host.Resolve(name); err == nil && within(root, resolved) {
+				if resolved, err := r.host.Resolve(name); err == nil && within(root, resolved) && !(r.user && !r.refused && Linked(r.host, r.place.Workspace, name) != "") {
 					found = append(found, resolved)
 				}
 			} else if e.IsDir() {

@@ -71,6 +71,9 @@ func (r *right) secrets(p *profiles.Profile, access profiles.Access) {
 			}
 			continue
 		}
+		if s, _ := r.place.path(t.Value); Linked(r.host, r.place.Workspace, s.root) != "" {
+			continue // the name is not that of a secret
+		}
 		for _, name := range r.expand(t.Value) {
 			r.path(p, name, access)
 			r.excepts = append(r.excepts, exception{name, access, false})
@@ -233,7 +236,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		if err != nil {
 			return fmt.Errorf("mount %s: %w", m.Role, err)
 		}
-		if LedOut(l.host, l.place.Workspace, absolute(l.in.Cwd, m.Dir)) != "" {
+		if Linked(l.host, l.place.Workspace, absolute(l.in.Cwd, m.Dir)) != "" {
 			return fmt.Errorf("mount %s: a link that a run may have made leads to %s: mount that by its name", m.Role, Escape(dir))
 		}
 		info, err := fs.Stat(l.host.FS, fsName(dir))

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ type Mount struct {
 // It fails if a directory of in cannot be resolved or a mount is refused, and
 // on nothing that a manifest says.
 func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
-	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}}
+	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}, kept: map[string]bool{}}
 	var err error
 	for _, dir := range [...]struct {
 		what, path string
@@ -83,6 +84,11 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return nil, err
 	}
 	l.command(p)
+	// What is approved elsewhere makes no run another: runs with the same rights
+	// share caches.
+	p.Denials = slices.DeleteFunc(p.Denials, func(d profiles.Denial) bool {
+		return d.Class == profiles.Control && d.Match == "" && l.kept[d.Path] && !p.Changes(d.Path)
+	})
 	p.Denials = append(p.Denials, gitControls(h, l.place.Workspace)...)
 	p.DenyAliases(h)
 	l.except(p)
@@ -101,6 +107,7 @@ type lowering struct {
 	place Place
 	// excepts are paths that were granted by name, which lift denials.
 	excepts []exception
+	kept    map[string]bool // paths of settings and skills
 }
 
 type exception struct {
@@ -131,7 +138,15 @@ func (l *lowering) base(p *profiles.Profile) {
 			if err != nil {
 				real = name
 			}
-			for _, file := range slices.Compact([]string{name, real}) {
+			names := []string{name, real}
+			for _, link := range l.host.Links(name) { // who replaced one would make another the file
+				if path.Dir(link) != "/" && !profiles.OfSystem(link) {
+					names = append(names, link)
+				}
+			}
+			slices.Sort(names)
+			for _, file := range slices.Compact(names) {
+				l.kept[file] = true
 				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
 					Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: why}})
 			}

@@ -34,6 +34,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 	if workspace != "" {
 		p.profile.Denials = append(p.profile.Denials, profiles.WorkspaceSecrets(workspace)...)
 		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles(workspace)...)
+		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles("/")...) // an agent's tools act anywhere
 		p.through(h, workspace)
 		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
 	}

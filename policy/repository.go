@@ -166,27 +166,32 @@ var plainEntries = map[string]bool{
 	"tag.gpgsign": true, "user.email": true, "user.name": true,
 }
 
-// GitObeys names what is in a repository, a git directory, that git may start: entries
-// of its configuration, as "section.key", other than those that are known to be
-// harmless, and hooks.
-func GitObeys(h *profiles.Host, dir string) (names []string) {
-	for _, file := range [...]string{dir + "/config", dir + "/config.worktree"} {
+// GitObeys names what is in the repository of a ".git", by whichever way it is that,
+// which git may start: entries of its configuration, as "section.key", other than
+// those that are known to be harmless, and hooks.
+func GitObeys(h *profiles.Host, dot string) (names []string) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	dir, common := h.GitDirectories(dot)
+	for _, file := range slices.Compact([]string{common + "/config", dir + "/config", dir + "/config.worktree"}) {
 		b, err := h.ReadSmall(file, 1<<20)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			names = append(names, path.Base(file))
+			add(path.Base(file))
 		}
 		gitEntries(b, func(_, key, value string) {
 			value = strings.TrimSpace(value)
-			blank := strings.HasSuffix(key, ".") && (value == "" || value[0] == '#' || value[0] == ';')
-			if !blank && !plainEntries[key] && !slices.Contains(names, key) {
-				names = append(names, key)
+			if blank := strings.HasSuffix(key, ".") && (value == "" || value[0] == '#' || value[0] == ';'); !blank && !plainEntries[key] {
+				add(key)
 			}
 		})
 	}
-	hooks, _ := fs.ReadDir(h.FS, fsName(dir+"/hooks"))
+	hooks, _ := fs.ReadDir(h.FS, fsName(common+"/hooks"))
 	for _, e := range hooks {
 		if !strings.HasSuffix(e.Name(), ".sample") {
-			names = append(names, "hooks/"+e.Name())
+			add("hooks/" + e.Name())
 		}
 	}
 	return names

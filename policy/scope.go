@@ -196,15 +196,25 @@ func parsePorts(s string) ([]profiles.PortRange, string) {
 	return []profiles.PortRange{{First: uint16(a), Last: uint16(b)}}, ""
 }
 
-// LedOut gives where a name leads that a link in the workspace, or in a tree that
-// earlier runs could write, takes out of that; "" for any other name. A run can have
-// made the link: who named it has not named that.
-func LedOut(h *profiles.Host, workspace, name string) string {
+// Linked gives where a name leads that passes through a link which a run may have
+// made: one in the workspace, or in a tree that earlier runs could write; "" for any
+// other name. Who gave the name has not named that.
+func Linked(h *profiles.Host, workspace, name string) string {
 	to, err := h.ResolvePrefix(name)
-	if err != nil || workspace != "" && within(workspace, to) {
+	if err != nil {
 		return ""
 	}
-	links := slices.DeleteFunc(h.Links(name), func(link string) bool { return path.Dir(link) == "/" || profiles.OfSystem(link) })
+	var links []string
+	for _, link := range h.Links(name) {
+		for _, at := range append(h.Aliases(link), link) {
+			switch own := slices.ContainsFunc(h.WrittenOfSystem, func(tree string) bool { return within(tree, at) }); {
+			case own || workspace != "" && within(workspace, at):
+				return to
+			case path.Dir(at) != "/" && !profiles.OfSystem(at):
+				links = append(links, at)
+			}
+		}
+	}
 	if len(links) == 0 {
 		return ""
 	}
@@ -212,12 +222,22 @@ func LedOut(h *profiles.Host, workspace, name string) string {
 	if err != nil {
 		return to // nobody knows whose they are
 	}
-	for _, tree := range append(trees, workspace) {
-		if tree != "" && !within(tree, to) && slices.ContainsFunc(links, func(link string) bool { return within(tree, link) }) {
+	for _, tree := range trees {
+		if slices.ContainsFunc(links, func(link string) bool { return within(tree, link) }) {
 			return to
 		}
 	}
 	return ""
+}
+
+// LedOut is Linked for a name of what is granted: a link that stays in the workspace
+// takes nothing from where it is not.
+func LedOut(h *profiles.Host, workspace, name string) string {
+	to := Linked(h, workspace, name)
+	if workspace != "" && within(workspace, to) {
+		return ""
+	}
+	return to
 }
 
 // public says whether a host in canonical form can only mean the public

@@ -27,8 +27,10 @@ type Host struct {
 	CaseSensitive bool
 	// Mounts are those that give files a second name ([Overlapping]).
 	Mounts []Mount
-	// WrittenList is the file that [Host.Written] reads, "" for none.
-	WrittenList string
+	// WrittenLists are the files that [Host.Written] reads, as far as they are there.
+	WrittenLists []string
+	// WrittenOfSystem are those of these trees that are [OfSystem].
+	WrittenOfSystem []string
 	// Env is the caller's environment.
 	Env map[string]string
 	// FS is the machine's file system, rooted at "/": os.DirFS("/"), or an
@@ -82,12 +84,16 @@ func (h *Host) Links(path string) (links []string) {
 	return links
 }
 
-// systemTrees are those that root alone changes.
-var systemTrees = [...]string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/opt", "/sbin", "/usr", "/Library", "/System"}
+// systemTrees are those that root alone changes, and of which no application is a
+// part, as in /opt and /usr/src.
+var systemTrees = [...]string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sbin", "/usr", "/Library", "/System"}
 
 // OfSystem says whether what has a name is in one of the system's own trees. Who lets
 // a run write there has given away programs, too.
 func OfSystem(name string) bool {
+	if _, source := beneath("/usr/src", name); source {
+		return false
+	}
 	return slices.ContainsFunc(systemTrees[:], func(tree string) bool {
 		_, ok := beneath(tree, name)
 		return ok
@@ -99,18 +105,15 @@ const MaxWrittenList = 8 << 20
 
 // Written gives the trees that earlier runs could write, resolved: who made the
 // links there is not known. It fails if there is a list and it cannot be read.
-func (h *Host) Written() ([]string, error) {
-	if h.WrittenList == "" {
-		return nil, nil
+func (h *Host) Written() (trees []string, err error) {
+	for _, list := range h.WrittenLists {
+		data, err := h.ReadSmall(list, MaxWrittenList)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("trees that runs could write: %w", err)
+		}
+		trees = append(trees, SplitWritten(data)...)
 	}
-	data, err := h.ReadSmall(h.WrittenList, MaxWrittenList)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("trees that runs could write: %w", err)
-	}
-	return SplitWritten(data), nil
+	return trees, nil
 }
 
 // SplitWritten reads such a list: absolute paths, each ended by a zero byte.

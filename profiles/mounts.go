@@ -164,3 +164,12 @@ func (p *Profile) grantsNear(name string) bool {
 		return under || r.covers(name)
 	})
 }
+
+// Changes says whether something at a path, or beneath it, may be changed, denials
+// apart.
+func (p *Profile) Changes(name string) bool {
+	return slices.ContainsFunc(p.Paths, func(r PathRule) bool {
+		_, under := beneath(name, r.Path)
+		return r.Access&(Write|Create|Delete) != 0 && (under || r.covers(name))
+	})
+}

@@ -132,7 +132,7 @@ func TestVariableOpensItsToolOnly(t *testing.T) {
 				}
 				for _, also := range []string{"/home/u/x/.git/HEAD", "/state/written"} {
 					h = machine(append(in(i.files), also)...)
-					h.Env[variable], h.WrittenList = "/home/u/x", "/state/written"
+					h.Env[variable], h.WrittenLists = "/home/u/x", []string{"/state/written"}
 					if f := h.FS.(fstest.MapFS)["state/written"]; f != nil {
 						f.Data = []byte("/home/u/x\x00/w\x00")
 					}

@@ -232,15 +232,20 @@ func (c *configuration) preset() string {
 
 // approve is the first that a file names, else the preset's.
 func (c *configuration) approve(preset *policy.Preset) policy.Approve {
+	approve := preset.Approve
 	for _, f := range c.files {
 		if f.HasApprove {
-			if c.flagged {
-				return min(f.Approve, preset.Approve)
-			}
-			return f.Approve
+			approve = f.Approve
+			break
 		}
 	}
-	return preset.Approve
+	if a := c.account; a != nil && a.HasApprove {
+		approve = min(approve, a.Approve)
+	}
+	if c.flagged {
+		approve = min(approve, preset.Approve)
+	}
+	return approve
 }
 
 // approvals are how long an answer for good holds: all bound it.
@@ -330,8 +335,13 @@ func (c *configuration) floors() (floors []*policy.Document) {
 		}
 		floors = append(floors, &d)
 	}
-	if c.account != nil && c.account.Floors != nil {
-		floors = append(floors, c.account.Floors)
+	if c.account != nil {
+		d := policy.Document{File: c.account.File, Form: policy.TOML}
+		if c.account.Floors != nil {
+			d = *c.account.Floors
+		}
+		d.Limits = c.account.Limits
+		floors = append(floors, &d)
 	}
 	return slices.Clip(floors)
 }

@@ -109,10 +109,12 @@ func standing(paths []string) []string {
 // other. More may not be listed.
 func tellControls(h *profiles.Host, paths []string, more int) {
 	var names []string
+	told := map[string]bool{}
 	for _, path := range paths {
-		above, file, in := strings.Cut(path, "/.git/")
+		above, _, in := strings.Cut(path+"/", "/.git/")
 		repository := above + "/.git"
-		if in && file == "config" {
+		if in && !told[repository] {
+			told[repository] = true
 			if started := policy.GitObeys(h, repository); len(started) > 0 {
 				say("%s, which the run made, has what git starts: %s", named(repository), policy.Escape(strings.Join(started[:min(len(started), shownDenials)], ", ")))
 			}

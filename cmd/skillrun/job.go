@@ -47,6 +47,7 @@ type job struct {
 	argv      []string // as the command will get it
 	mounts    []policy.Mount
 	decisive  []string // files that say what runs may do
+	manifest  string   // of --manifest, absolute; "" for none
 	vars      variables
 	verbose   bool
 	session   *sessionRun // nil outside of an agent's session
@@ -125,17 +126,28 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 			return nil, err
 		}
 		in.Documents = append(in.Documents, d)
+		if j.manifest = file; !filepath.IsAbs(file) {
+			j.manifest = filepath.Join(j.cwd, file)
+		}
 	}
 	if j.workspace, err = findWorkspace(j.host, j.cwd, ofHome(c.String("workspace"), home)); err != nil {
 		return nil, err
+	}
+	if file := j.manifest; file != "" {
+		if err := notLed(j.host, j.workspace, "--manifest ", file); err != nil {
+			return nil, err
+		}
 	}
 	if j.skill != nil {
 		given := j.skill.Given
 		if !filepath.IsAbs(given) {
 			given = filepath.Join(j.cwd, given)
 		}
-		if err := notLed(j.host, j.workspace, "--skill ", filepath.Clean(given)); err != nil {
+		if err := notLed(j.host, j.workspace, "--skill ", given); err != nil {
 			return nil, err
+		}
+		if at, err := j.host.Resolve(given); err != nil || at != j.skill.Dir {
+			return nil, fmt.Errorf("--skill %s: leads elsewhere than a moment ago", quote(given))
 		}
 		if err := j.recall(); err != nil {
 			return nil, err
@@ -251,11 +263,8 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 	in.Limits = limits.Else(config.limits())
 	in.Ceilings, in.Narrowings, in.Floors = config.ceilings, config.narrowings, config.floors()
 	j.decisive = config.decisive()
-	if file := ofHome(c.String("manifest"), j.host.Home); file != "" { // which says what the next launch may, too
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(j.cwd, file)
-		}
-		j.decisive = append(j.decisive, filepath.Clean(file))
+	if j.manifest != "" { // which says what the next launch may, too
+		j.decisive = append(j.decisive, filepath.Clean(j.manifest))
 	}
 	if j.vars.narrowing != nil {
 		in.Narrowings = append(in.Narrowings, j.vars.narrowing)
@@ -363,19 +372,26 @@ func (j *job) undeclared() string {
 func (j *job) profile() (*profiles.Profile, error) {
 	in := j.inputs()
 	// What was looked at before it starts could be another's by then: another run's.
-	if state, err := stateDir(j.host); err == nil {
-		in.Approved = skill.Approved(j.host, filepath.Join(state, "approvals"))
-	}
-	for _, root := range skill.Roots() {
-		if root.Scope == skill.User { // what is there is approved
-			in.Approved = append(in.Approved, filepath.Join(j.places().Home, root.Path))
-		}
-	}
+	in.Approved = j.approved()
 	return j.set.Profile(j.host, in)
 }
 
+// approved gives the directories of skills that were approved, or that the user
+// installed.
+func (j *job) approved() (dirs []string) {
+	for _, state := range states(j.host) {
+		dirs = append(dirs, skill.Approved(j.host, filepath.Join(state, "approvals"))...)
+	}
+	for _, root := range skill.Roots() {
+		if root.Scope == skill.User { // what is there is approved
+			dirs = append(dirs, filepath.Join(j.places().Home, root.Path))
+		}
+	}
+	return dirs
+}
+
 func (j *job) inputs() policy.Inputs {
-	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Now: time.Now(), Mounts: j.mounts, Settings: j.decisive}
+	in := policy.Inputs{Workspace: j.workspace, Cwd: j.cwd, Now: time.Now(), Mounts: j.mounts, Settings: append(slices.Clip(j.decisive), listed(j.host, manifestsFile)...)}
 	in.Program, in.Script = policy.Words(j.argv)
 	if a := j.host.Account; a != "" && a != j.host.Home {
 		// Launches that have the account's HOME keep caches there.
@@ -426,8 +442,13 @@ func thisHost() *profiles.Host {
 		h.Home = h.Account
 	}
 	h.Home = filepath.Clean(h.Home)
-	if state, err := stateDir(h); err == nil {
-		h.WrittenList = filepath.Join(state, "written")
+	for _, state := range states(h) {
+		h.WrittenLists = append(h.WrittenLists, filepath.Join(state, writtenFile))
+	}
+	for _, tree := range listed(h, writtenFile) {
+		if profiles.OfSystem(tree) {
+			h.WrittenOfSystem = append(h.WrittenOfSystem, tree)
+		}
 	}
 	return h
 }
@@ -451,7 +472,7 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 			return "", fmt.Errorf("workspace: %w", err)
 		}
 	}
-	if err := notLed(h, here, "workspace ", filepath.Clean(dir)); err != nil {
+	if err := notLed(h, here, "workspace ", dir); err != nil {
 		return "", err
 	}
 	if flag == "" {
@@ -486,7 +507,8 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 		}
 		for _, root := range skill.Roots() {
 			r, err := h.ResolvePrefix(filepath.Join(home, root.Path))
-			if err != nil || root.Scope != skill.User {
+			// Of an agent that is not there nothing but the directory is kept.
+			if err != nil || root.Scope != skill.User || !h.Exists(filepath.Dir(filepath.Join(home, root.Path))) {
 				continue
 			}
 			for _, at := range append(h.Aliases(r), r) {

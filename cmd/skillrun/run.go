@@ -158,6 +158,11 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 			return nil, err
 		}
 	}
+	if info, err := os.Stat(j.manifest); err == nil && info.Mode().IsRegular() { // no pipe
+		if err := note(state, manifestsFile, []string{filepath.Clean(j.manifest)}); err != nil {
+			return nil, err
+		}
+	}
 	result, err := sandbox.Run(&sandbox.Spec{
 		Run:      rec.id,
 		Profile:  &plan.Profile,

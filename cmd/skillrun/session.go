@@ -92,7 +92,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		},
 		Approvals: config.approvals(),
 		Protected: func() *policy.Protected {
-			return policy.NewProtected(d.host, workspace, append([]string{dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun")}, d.decisive...)...)
+			return policy.NewProtected(d.host, workspace, append(append(j.approved(), listed(d.host, manifestsFile)...), append([]string{dir, configDir(d.host), filepath.Join(places.Home, ".config", "skillrun")}, d.decisive...)...)...)
 		},
 	}
 	if d.vars.narrowing != nil {

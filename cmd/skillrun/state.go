@@ -27,6 +27,20 @@ func stateDir(h *profiles.Host) (string, error) {
 	return dir, nil
 }
 
+// states are the state directory, and the account's own without variables, which a
+// project can set: what is known there counts as well.
+func states(h *profiles.Host) []string {
+	dir, err := stateDir(h)
+	if err != nil {
+		return nil // then no run begins
+	}
+	usual := filepath.Join(h.Account, ".local", "state", "skillrun")
+	if h.Account == "" || usual == dir {
+		return []string{dir}
+	}
+	return []string{dir, usual}
+}
+
 // stateDir is the directory of the job's state. A run or its skill must not be
 // able to change it.
 func (j *job) stateDir() (string, error) {

@@ -16,13 +16,47 @@ import (
 	"skillrun/profiles"
 )
 
-// maxWritten is how many trees are kept. Beyond them those that are gone are
-// forgotten, and then the oldest.
-const maxWritten = 1024
+// Lists in the state directory: paths, each ended by a zero byte. Of trees that runs
+// could write, since links there may be theirs; of manifests that --manifest named,
+// which no run changes from then on.
+const (
+	writtenFile   = "written"
+	manifestsFile = "manifests"
+)
 
-// noteWritten adds the trees in which a run with this profile can make links to
-// those of the state directory. It comes before the run.
+// maxListed is how many paths such a list has. Beyond them those that are gone are
+// forgotten, and then the oldest.
+const maxListed = 1024
+
+// listed gives what such a list has now. What is made of it is no part of what a plan
+// was made from: the key of that has it.
+func listed(h *profiles.Host, list string) (paths []string) {
+	now := *h
+	now.FS = newSnapshot()
+	for _, state := range states(h) {
+		if data, err := now.ReadSmall(filepath.Join(state, list), profiles.MaxWrittenList); err == nil {
+			paths = append(paths, profiles.SplitWritten(data)...)
+		}
+	}
+	return paths
+}
+
+// noteWritten adds the trees in which a run with this profile can make links. It
+// comes before the run. A tree that holds the home is none: who lets a run write
+// there means to, and has links of his own there.
 func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
+	var trees []string
+	for i := range p.Paths {
+		r := &p.Paths[i]
+		if r.Access&profiles.Create != 0 && enclosing(h, h.Home, r.Path) == "" && enclosing(h, h.Account, r.Path) == "" {
+			trees = append(trees, r.Path)
+		}
+	}
+	return note(state, writtenFile, trees)
+}
+
+// note adds paths to a list of the state directory.
+func note(state, list string, paths []string) error {
 	dir, err := private.OpenDir(state)
 	if err != nil {
 		return withHint{err, stateHint}
@@ -31,37 +65,37 @@ func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("%s: %w", quote(state), err)
 	}
-	data, err := private.ReadFile(dir, filepath.Base(h.WrittenList), profiles.MaxWrittenList)
+	data, err := private.ReadFile(dir, list, profiles.MaxWrittenList)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	trees := profiles.SplitWritten(data)
-	known := len(trees)
-	for i := range p.Paths {
-		if r := &p.Paths[i]; r.Access&profiles.Create != 0 && !slices.Contains(trees, r.Path) {
-			trees = append(trees, r.Path)
+	known := profiles.SplitWritten(data)
+	all := slices.Clip(known)
+	for _, path := range paths {
+		if !slices.Contains(all, path) {
+			all = append(all, path)
 		}
 	}
-	if len(trees) == known {
+	if len(all) == len(known) {
 		return nil
 	}
-	if len(trees) > maxWritten/2 {
-		trees = slices.DeleteFunc(trees, func(tree string) bool {
-			_, err := os.Lstat(tree)
+	if len(all) > maxListed/2 {
+		all = slices.DeleteFunc(all, func(path string) bool {
+			_, err := os.Lstat(path)
 			return errors.Is(err, fs.ErrNotExist)
 		})
 	}
-	if over := len(trees) - maxWritten; over > 0 {
-		trees = trees[over:]
+	if over := len(all) - maxListed; over > 0 {
+		all = all[over:]
 		os.RemoveAll(filepath.Join(state, "memo")) // whoever comes by a plan that is kept is not noted again
 	}
-	return private.WriteFile(dir, filepath.Base(h.WrittenList), []byte(strings.Join(trees, "\x00")+"\x00"))
+	return private.WriteFile(dir, list, []byte(strings.Join(all, "\x00")+"\x00"))
 }
 
 // notLed refuses a name of the command line that leads elsewhere by a link which a
 // run may have made; tree is one more that runs could write.
 func notLed(h *profiles.Host, tree, flag, name string) error {
-	to := policy.LedOut(h, tree, name)
+	to := policy.Linked(h, tree, name)
 	if to == "" {
 		return nil
 	}

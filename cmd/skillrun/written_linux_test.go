@@ -76,12 +76,32 @@ func TestLinksOfEarlierRuns(t *testing.T) {
 			if out, code := run("c", "--skill", "../work/sk", "--", "sh", "-c", show); code != 125 || !strings.Contains(out, "that a run may have made") {
 				t.Errorf("a skill: %d %s", code, out)
 			}
-			// Within the tree a link is as good as what it leads to.
-			if out, code := run("work", "--", "sh", "-ec", "mkdir real; echo 1 >real/f; ln -s real near"); code != 0 {
+			// A link that stays in the workspace takes a grant as far as what it leads to
+			// may be had anyway, and lifts nothing that is denied by name.
+			a.write("work/.env", "canary\n")
+			a.write("work/.git/hooks/x", "")
+			if out, code := run("work", "--", "sh", "-ec", "mkdir real; echo 1 >real/f; ln -s real near; ln -s .env plain; ln -s .git/hooks hk; mkdir m; ln -s ../.env m/x.csv; ln -s .git dot"); code != 0 {
 				t.Fatal(out)
 			}
-			if out, code := run("c", "--mount", "m=../work/near", "--", "cat", a.work+"/real/f"); code != 0 {
+			if out, code := run("work", "--grant", "filesystem.delete:near", "--", "rm", "near/f"); code != 0 {
 				t.Errorf("a link that stays: %d %s", code, out)
+			}
+			for _, grant := range []string{"filesystem.read:plain", "secrets.read:plain", "filesystem.read:m/*.csv", "filesystem.read:m/x.csv"} {
+				if out, _ := run("work", "--grant", grant, "--", "cat", ".env"); strings.Contains(out, "canary") {
+					t.Errorf("%s: %s", grant, out)
+				}
+			}
+			if out, _ := run("work", "--grant", "filesystem.read:.env", "--", "cat", ".env"); !strings.Contains(out, "canary") {
+				t.Errorf("control: %s", out)
+			}
+			for _, words := range [][]string{{"--grant", "filesystem.write:hk"}, {"--mount", "m=dot:rw"}, {"--workspace", "dot"}} {
+				out, _ := run("work", append(words, "--", "sh", "-c", "echo evil >$0/.git/hooks/post-commit", a.work)...)
+				if a.read("work/.git/hooks/post-commit") != "-" {
+					t.Errorf("%q: %s", words, out)
+				}
+			}
+			if out, _ := run("work", "--grant", "filesystem.write:.git/hooks/post-commit", "--", "sh", "-c", "echo it >.git/hooks/post-commit"); a.read("work/.git/hooks/post-commit") != "it\n" {
+				t.Errorf("control: %s", out)
 			}
 		})
 	}
@@ -158,5 +178,33 @@ func TestFloorsOfTheAccount(t *testing.T) {
 		if got, err := skillrun.Floors(h); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q %v", config, got, err)
 		}
+	}
+}
+
+// A manifest that --manifest named once says what later launches may do: no run
+// changes it, with that flag or without. The control is a file beside it.
+func TestManifestStays(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			const text = `{"permissions": [{"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}}]}`
+			a.write("work/perms.json", text)
+			a.write("work/other.json", text)
+			if out, code := a.in("work", append(slices.Clip(flags), "--manifest", "perms.json", "--", "true")...); code != 0 {
+				t.Fatal(out)
+			}
+			out, _ := a.in("work", append(slices.Clip(flags), "--", "sh", "-c", "for f in perms other; do echo {} >$f.json; echo {} >new; mv new $f.json; done")...)
+			if a.read("work/perms.json") != text || a.read("work/other.json") == text {
+				t.Errorf("%s", out)
+			}
+			a.write("work/other.json", text)
+			if out, code := a.in("work", append(slices.Clip(flags), "--", "ln", "-s", "other.json", "led.json")...); code != 0 {
+				t.Fatal(out)
+			}
+			if out, code := a.in("work", append(slices.Clip(flags), "--manifest", "led.json", "--", "true")...); code != 125 || !strings.Contains(out, "that a run may have made") {
+				t.Errorf("a manifest by a link: %d %s", code, out)
+			}
+		})
 	}
 }

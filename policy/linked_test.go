@@ -1,0 +1,64 @@
+package policy_test
+
+import (
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// Whose a link is decides where it lies: in the workspace, in a tree that earlier
+// runs could write, by whatever name of that, and wherever it leads.
+func TestLinked(t *testing.T) {
+	h := machine()
+	files := h.FS.(fstest.MapFS)
+	for name, to := range map[string]string{
+		"w/l": "/home/u/data", "w/in": "src", "old/l": "/home/u/data", "old/two": "/old/l", "home/u/own": "data", "home/u/chain": "/old/l",
+		"usr/bin/alt": "../lib/alt", "usr/src/app/l": "/home/u/data", "etc/app/l": "/home/u/data", "lib": "usr/lib", "mnt/l": "/home/u/data",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
+	}
+	files["usr/lib/alt"] = &fstest.MapFile{}
+	files["state/written"] = &fstest.MapFile{Data: []byte("/old\x00/usr/src/app\x00/etc/app\x00/disk\x00")}
+	h.WrittenLists, h.WrittenOfSystem = []string{"/none/written", "/state/written"}, []string{"/etc/app"}
+	h.Mounts = []profiles.Mount{{Point: "/disk", Root: "/", Device: "8:1"}, {Point: "/mnt", Root: "/", Device: "8:1"}}
+	for name, want := range map[string][2]string{ // linked, and led out
+		"/w/l": {"/home/u/data", "/home/u/data"}, "/w/l/a.csv": {"/home/u/data/a.csv", "/home/u/data/a.csv"}, "/w/in": {"/w/src", ""}, "/w/src": {},
+		"/old/l": {"/home/u/data", "/home/u/data"}, "/old/two": {"/home/u/data", "/home/u/data"}, "/old/none": {},
+		"/home/u/own": {}, "/home/u/chain": {"/home/u/data", "/home/u/data"}, "/w/../old/l": {"/home/u/data", "/home/u/data"}, "/w/in/../../old/l": {"/home/u/data", "/home/u/data"},
+		"/usr/bin/alt": {}, "/lib/alt": {}, "/usr/src/app/l": {"/home/u/data", "/home/u/data"}, "/etc/app/l": {"/home/u/data", "/home/u/data"},
+		"/mnt/l": {"/home/u/data", "/home/u/data"},
+	} {
+		if got := [2]string{policy.Linked(h, "/w", name), policy.LedOut(h, "/w", name)}; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	// A list that cannot be read may name any tree.
+	h.WrittenLists = []string{"/home/u/data"}
+	if policy.Linked(h, "/w", "/home/u/own") == "" {
+		t.Error("without a list links are believed")
+	}
+}
+
+// Who replaced a link on the way to what decides about runs would make another the
+// file.
+func TestKeptLinks(t *testing.T) {
+	h := machine()
+	files := h.FS.(fstest.MapFS)
+	for name, to := range map[string]string{"home/u/.claude/skills": "/w/mid", "w/mid": "/home/u/code"} {
+		files[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
+	}
+	in := inputs("true")
+	in.Approved = []string{"/home/u/.claude/skills"}
+	p, err := compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{grant(t, "filesystem.write:."), grant(t, "filesystem.delete:.")}}).Profile(h, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"/w/mid": false, "/w/other": true} {
+		if got := p.Allows(path, profiles.Delete).Allowed; got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func TestRepository(t *testing.T) {
 		{"a directory", repo("w/.git"), "/w/.git/index /w/.git/objects/x", "/w/.git/config /w/.git/hooks/x"},
 		{"nothing", nil, "", "/w/.git/hooks"},
 		{"a work tree", worktree("home/u/m/.git"), "/home/u/m/.git/objects/x /home/u/m/.git/worktrees/t/index",
-			"/home/u/m/.git/config /home/u/m/.git/hooks /home/u/m/.git/hooks/post-commit /home/u/m/.git/commondir /home/u/m/.git/modules/x/config /home/u/m/.git/info/attributes " +
+			"/home/u/m/.git/config /home/u/m/.git/hooks /home/u/m/.git/hooks/post-commit /home/u/m/.git/commondir /home/u/m/.git/modules/x/config /home/u/m/.git/worktrees/t/modules/x/config /home/u/m/.git/info/attributes " +
 				"/home/u/m/.git/worktrees/t/commondir /home/u/m/.git/worktrees/t/gitdir /home/u/m/.git/worktrees/t/config.worktree /home/u/m/src"},
 		{"a work tree of a bare repository", worktree("home/u/r.git"), "/home/u/r.git/objects/x", "/home/u/r.git/config /home/u/r.git/hooks/x /home/u/r.git/worktrees/t/commondir"},
 		{"whose parts are links", append(worktree("home/u/r.git"), "home/u/r.git/logs->/home/u"), "", "/home/u/data/a.csv"},

@@ -10,6 +10,7 @@ var controlRows = []controlRow{
 	{Match: ".git/remotes", Reason: "where git pushes and fetches, in its old form", UnlessMade: true},
 	{Match: ".git/branches", Reason: "where git pushes and fetches, in its oldest form", UnlessMade: true},
 	{Match: ".git/modules", Reason: "repositories of submodules, with hooks and config of their own", UnlessMade: true},
+	{Match: ".git/worktrees/*/modules", Reason: "as .git/modules, for a linked work tree", UnlessMade: true},
 	{Match: ".git/worktrees/*/config.worktree", Reason: "as .git/config"},
 	{Match: ".git/commondir", Reason: "sends git to another repository, with hooks and config of its own", UnlessMade: true},
 	{Match: ".git/worktrees/*/commondir", Reason: "as .git/commondir, for a linked work tree: git worktree add and remove belong outside of runs"},

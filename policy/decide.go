@@ -15,8 +15,11 @@ type Request struct {
 	// paths; hosts, with ":PORT" where known; variables, tools. All of them
 	// must be covered.
 	Paths, Hosts, Names []string
-	Command             string // the whole command line, for shell.execute
-	Arguments           map[string]string
+	// Given are the paths before links were followed: no entry is held against
+	// them, but a name that is protected is so whatever it leads to.
+	Given     []string
+	Command   string // the whole command line, for shell.execute
+	Arguments map[string]string
 	// Confined says that the action happens inside a run under the Profile of
 	// the same policy: what the request does not name is held there.
 	Confined bool

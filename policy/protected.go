@@ -2,6 +2,7 @@ package policy
 
 import (
 	"io/fs"
+	"path"
 	"strings"
 
 	"skillrun/profiles"
@@ -13,6 +14,7 @@ import (
 // name; what acts outside of a run, such as an agent's own tools, is asked for a
 // capability of their own.
 type Protected struct {
+	host    *profiles.Host
 	profile profiles.Profile
 	itself  bool // a directory is not protected for what lies in it
 }
@@ -20,7 +22,7 @@ type Protected struct {
 // NewProtected gives the shipped ones for a machine and a workspace, and besides
 // those beneath trees, which may be read but not changed.
 func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protected {
-	p := &Protected{}
+	p := &Protected{host: h}
 	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
 	for _, tree := range trees {
 		if tree != "" {
@@ -74,7 +76,7 @@ func (p *Protected) through(h *profiles.Host, workspace string) {
 // Needs names the capability that an action on a resolved path needs instead of
 // the one that it is called by, and why: of secrets.*, or policy.expand. It is
 // "" where the path is not protected, or the capability not about files.
-func (p *Protected) Needs(capability, path string) (instead, why string) {
+func (p *Protected) Needs(capability, file string) (instead, why string) {
 	group, verb, _ := strings.Cut(capability, ".")
 	if group != "filesystem" && group != "source_code" {
 		return "", ""
@@ -92,13 +94,21 @@ func (p *Protected) Needs(capability, path string) (instead, why string) {
 	}
 	if p.itself {
 		for i := range p.profile.Denials {
-			if d := &p.profile.Denials[i]; d.Access&access != 0 && d.Covers(path) {
+			if d := &p.profile.Denials[i]; d.Access&access != 0 && d.Covers(file) {
 				return "policy.expand", d.Origin.Reason
 			}
 		}
 		return "", ""
 	}
-	v := p.profile.Allows(path, access)
+	v := p.profile.Allows(file, access)
+	if v.Denial == nil && access&profiles.Read == 0 {
+		if path.Base(file) == ".git" {
+			return "policy.expand", "names the repository that git obeys"
+		}
+		if as := p.inRepository(file); as != "" {
+			v = p.profile.Allows(as, access)
+		}
+	}
 	switch {
 	case v.Denial == nil:
 		return "", ""
@@ -106,4 +116,16 @@ func (p *Protected) Needs(capability, path string) (instead, why string) {
 		return "secrets." + verb, v.Denial.Origin.Reason
 	}
 	return "policy.expand", v.Denial.Origin.Reason
+}
+
+// inRepository gives what a path would be called if the git directory that it is in
+// were a ".git", "" if it is in none. A file or link of that name may lead there from
+// anywhere.
+func (p *Protected) inRepository(name string) string {
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if path.Base(dir) != ".git" && p.host.Exists(dir+"/HEAD") && p.host.Exists(dir+"/objects") && p.host.Exists(dir+"/refs") {
+			return path.Dir(dir) + "/.git" + strings.TrimPrefix(name, dir)
+		}
+	}
+	return ""
 }

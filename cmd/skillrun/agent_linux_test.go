@@ -836,3 +836,36 @@ func TestAskedAgain(t *testing.T) {
 		t.Errorf("a checkout again: %+v", u)
 	}
 }
+
+// What an agent takes for a skill's name is one to the hook, and the skill narrows; one
+// that a link of the project's has elsewhere is asked about.
+func TestAgentSkillNames(t *testing.T) {
+	for input, want := range map[string]string{`{"skill": "ev"}`: "", `{"skill": "/ev"}`: "", `{"skill": " ev "}`: "", `{"skill": "EV"}`: "", `{"skill": "p:ev"}`: "", `{"skill": "ev", "command": "zz"}`: "", `{"skill": "led"}`: "ask", `{"skill": "ev", "command": "led"}`: "deny"} {
+		t.Run(input, func(t *testing.T) {
+			a := newAgent(t)
+			a.write("work/.claude/skills/ev/SKILL.md", "---\nname: ev\ndescription: d\nallowed-tools: Read\n---\nhi\n")
+			a.write("outside/tool/SKILL.md", "---\nname: led\ndescription: d\n---\nhi\n")
+			if err := os.Symlink(a.outside+"/tool", a.work+"/.claude/skills/led"); err != nil {
+				t.Fatal(err)
+			}
+			a.start()
+			event := func(tool, id, input string) map[string]any {
+				var in map[string]any
+				if err := json.Unmarshal([]byte(input), &in); err != nil {
+					t.Fatal(err)
+				}
+				return map[string]any{"hook_event_name": "PreToolUse", "permission_mode": "default", "tool_name": tool, "tool_use_id": id, "tool_input": in}
+			}
+			r, blocked := a.hook(event("Skill", "t1", input))
+			if got := r.Specific.PermissionDecision; blocked != "" || got != want && !(want == "" && got == "allow") {
+				t.Fatalf("%q: %+v", blocked, r)
+			}
+			if want != "" {
+				return
+			}
+			if r, _ := a.hook(event("Bash", "t2", `{"command": "id"}`)); r.Specific.PermissionDecision != "deny" {
+				t.Errorf("the skill does not narrow: %+v", r)
+			}
+		})
+	}
+}

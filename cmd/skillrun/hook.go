@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -204,10 +206,23 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 // decide decides about the use of a tool. That of a skill that is found is the
 // loading of it.
 func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event, passed *call) session.Verdict {
-	if r := &e.Requests[0]; r.Capability == "context.load" && len(r.Names) == 1 {
-		if dir := d.skillNamed(r.Names[0]); dir != "" {
+	if r := &e.Requests[0]; r.Capability == "context.load" {
+		found := map[string]skill.Found{}
+		for _, name := range r.Names {
+			if f, ok := d.skillNamed(name); ok {
+				found[f.Dir] = f
+			}
+		}
+		if len(found) > 1 {
+			return session.Verdict{Reason: "one call names several skills"}
+		}
+		for dir, f := range found {
+			by := session.ByAgent
+			if f.Given != dir && enclosing(d.host, filepath.Dir(f.Given), d.settings.Places.Project) != "" {
+				by = session.ByPath
+			}
 			passed.Skill = dir
-			return s.Load(ctx, dir, session.ByAgent)
+			return s.Load(ctx, dir, by)
 		}
 	}
 	return s.Decide(ctx, session.Action{
@@ -215,23 +230,26 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 	})
 }
 
-// skillNamed gives the directory of the skill that an agent calls by a name, ""
-// if none is found where agents look. Some go by the directory and some by the
+// skillNamed gives the skill that an agent calls by a name, if one is found where
+// agents look. Some go by the directory and some by the
 // header, and of several with that name each takes another: the least trusted
-// counts.
-func (d *decider) skillNamed(name string) string {
+// counts. Agents let blanks, a command's slash and a plugin's name before it pass.
+func (d *decider) skillNamed(name string) (f skill.Found, ok bool) {
+	bare := strings.TrimLeft(strings.TrimSpace(name), "/")
+	bare = strings.TrimSpace(bare[strings.LastIndexByte(bare, ':')+1:])
+	is := func(other string) bool { return other == name || strings.EqualFold(strings.TrimSpace(other), bare) }
 	found, _ := d.settings.Places.Discover()
 	named := slices.DeleteFunc(found, func(f skill.Found) bool {
-		if f.Name == name {
+		if is(f.Name) {
 			return false
 		}
 		s, err := skill.Open(f.Dir)
-		return err != nil || s.Name != name
+		return err != nil || !is(s.Name)
 	})
 	if len(named) == 0 {
-		return ""
+		return f, false
 	}
-	return slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) }).Dir
+	return slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) }), true
 }
 
 // afterTool tells the model what was refused, and takes secrets out of what it

@@ -473,6 +473,7 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 	r.Paths = nil
 	for _, p := range paths {
 		r.Paths = append(r.Paths, s.resolveAll(p, dir)...)
+		r.Given = append(r.Given, filepath.Clean(s.absolute(p, dir)))
 	}
 	r.Confined, r.Time, r.Uses = a.Confined && r.Command != "", now, s.uses(r.Capability, now)
 	r.Place = s.place(r.Paths)
@@ -493,7 +494,7 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 		r.Hosts = []string{n.Target}
 	case c.Group == "Storage", c.Group == "Code Repository", c.Group == "Secrets", c.Group == "System" && c.Name != "package.install", c.Group == "Hardware":
 		if !strings.ContainsAny(n.Target, "*?[") {
-			r.Paths = s.resolveAll(n.Target, dir)
+			r.Paths, r.Given = s.resolveAll(n.Target, dir), []string{filepath.Clean(s.absolute(n.Target, dir))}
 		}
 	default:
 		r.Names = []string{n.Target}
@@ -563,7 +564,7 @@ func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why s
 	if r.Confined {
 		files = s.controls
 	}
-	for _, p := range r.Paths {
+	for _, p := range slices.Concat(r.Paths, r.Given) {
 		switch instead, why = files.Needs(r.Capability, p); {
 		case r.Confined && s.skillAt(p) != nil:
 			continue // no yes opens a loaded skill to a run

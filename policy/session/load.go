@@ -111,7 +111,7 @@ func (s *Session) loading(ctx context.Context, dir string, by By) (*candidateSki
 		switch {
 		case a.Effect == policy.Deny && a.Entry == nil && a.Source != "":
 			// An untrusted skill or a ceiling does not provide for others.
-			if by == ByAgent {
+			if by == ByAgent || by == ByPath {
 				effect, why, source = min(effect, policy.Confirm), a.Reason, a.Source
 			}
 		case a.Effect < effect:
@@ -143,10 +143,13 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 	if k.already && !before.Pending {
 		return effect, why, source
 	}
-	if by == ByAgent && p.Activation == policy.ActivationExplicit {
+	if (by == ByAgent || by == ByPath) && p.Activation == policy.ActivationExplicit {
 		stricter(policy.Confirm, "preset "+p.Name+" loads skills at the user's word only")
 	}
 	if k.Tier <= policy.Untrusted && by != ByUser {
+		if by == ByPath && s.set.Places.Locate(k.Dir).Scope == skill.Elsewhere {
+			stricter(policy.Confirm, why+": its files in "+policy.Escape(k.Dir)+" can be read then")
+		}
 		switch {
 		case p.Scan == policy.ScanAsk:
 			stricter(policy.Confirm, why+", and preset "+p.Name+" has the user look at it")
@@ -252,13 +255,16 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	return k, before, nil
 }
 
-// name is what the session calls a skill: its own name, unless another has it.
+// name is what the session calls a skill, and what is its own goes by: its own name,
+// unless another has it, or might, since what we add to one begins with "@".
 func (s *Session) name(sk *skill.Skill) string {
-	name := policy.Escape(clip(sk.Name, 64))
-	for _, k := range s.more.Skills {
-		if k.Name == name && k.Dir != sk.Dir {
-			return name + "@" + base(sk.Dir)[:8]
-		}
+	own := policy.Escape(clip(sk.Name, 64))
+	taken := func(name string) bool {
+		return slices.ContainsFunc(s.more.Skills, func(k loaded) bool { return k.Name == name && k.Dir != sk.Dir })
+	}
+	name, id := own, base(sk.Dir)
+	for n := 8; taken(name) || name == own && strings.Contains(own, "@"); n += 8 {
+		name = own + "@" + id[:min(n, len(id))]
 	}
 	return name
 }
@@ -319,7 +325,7 @@ func (s *Session) implied(ctx context.Context, files []string, dir string) (need
 		if at == "" || s.skillAt(at) != nil {
 			continue
 		}
-		k, found, err := s.loading(ctx, at, ByAgent)
+		k, found, err := s.loading(ctx, at, ByPath)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -297,4 +299,45 @@ func find(t *testing.T, preset string) *policy.Preset {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// No skill has another's name, whatever it calls itself: rights go by names.
+func TestNamesAreOwn(t *testing.T) {
+	w := newWorld(t, "power-user")
+	first, second := w.skill("own/pdf", ""), w.skill("own/copies/pdf", "")
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(second)))
+	for _, n := range []int{8, 16, 32, 64} {
+		s, err := session.Start(ctx, w.set, fmt.Sprintf("n%d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs := w.skill("project/theirs", "")
+		w.file("ws/.claude/skills/theirs/SKILL.md", "---\nname: pdf@"+sum[:n]+"\ndescription: x\n---\n")
+		for _, dir := range []string{first, theirs, second} {
+			w.load(s, dir)
+		}
+		state, err := s.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Loaded []string `json:"loaded_skills"`
+		}
+		if err := json.Unmarshal(state, &doc); err != nil || len(doc.Loaded) != 3 {
+			t.Fatalf("%v %s", err, state)
+		}
+		slices.Sort(doc.Loaded)
+		if names := slices.Compact(doc.Loaded); len(names) != 3 || !slices.Contains(names, "pdf") {
+			t.Errorf("%q", names)
+		}
+		s.Close()
+	}
+}
+
+// A path that leads to a directory of nobody's skills opens it at the user's word.
+func TestLoadByPath(t *testing.T) {
+	for name, want := range map[string]policy.Effect{"elsewhere": policy.Confirm, "own/a": policy.Allow, "project/b": policy.Allow} {
+		w := newWorld(t, "power-user")
+		w.want(w.start().Load(ctx, w.skill(name, ""), session.ByPath), want, name)
+	}
 }

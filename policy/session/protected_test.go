@@ -28,6 +28,12 @@ func TestProtected(t *testing.T) {
 	if err := os.Symlink(".env", filepath.Join(w.dir, "ws", "innocent")); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"ws/svc/x", "ws/conf/dev", "ws/store/HEAD", "ws/store/objects/x", "ws/store/refs/x", "home/other/x"} {
+		w.file(name, "")
+	}
+	if err := os.Symlink("../conf/dev", filepath.Join(w.dir, "ws", "svc", ".env")); err != nil {
+		t.Fatal(err)
+	}
 	do := func(verb, path string) session.Action {
 		return action("T", policy.Request{Capability: "filesystem." + verb, Paths: []string{path}})
 	}
@@ -52,6 +58,16 @@ func TestProtected(t *testing.T) {
 		{"write", "~/.ssh/authorized_keys", policy.Confirm, "secrets.write"},
 		{"delete", "~/.ssh", policy.Confirm, "secrets.delete"},
 		{"write", ".git/hooks/pre-commit", policy.Confirm, "policy.expand"},
+		// A name is protected whatever it leads to, a repository whatever leads there.
+		{"read", "svc/.env", policy.Confirm, "secrets.read"},
+		{"read", "svc/x", policy.Allow, "filesystem.read"},
+		{"write", "sep/.git", policy.Confirm, "policy.expand"},
+		{"write", "store/hooks/x", policy.Confirm, "policy.expand"},
+		{"write", "store/config", policy.Confirm, "policy.expand"},
+		{"write", "store/x", policy.Allow, "filesystem.write"},
+		{"write", "~/other/.git/hooks/x", policy.Confirm, "policy.expand"},
+		{"write", "~/other/.vscode/tasks.json", policy.Confirm, "policy.expand"},
+		{"write", "~/other/x", policy.Allow, "filesystem.write"},
 		{"write", ".claude/settings.json", policy.Confirm, "policy.expand"},
 		{"write", filepath.Join(dir, "SKILL.md"), policy.Confirm, "policy.expand"},
 		{"delete", filepath.Join(dir, "SKILL.md"), policy.Confirm, "policy.expand"},

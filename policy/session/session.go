@@ -188,6 +188,7 @@ type By uint8
 // The ways a skill comes to be loaded.
 const (
 	ByAgent   By = iota // the agent's own choice
+	ByPath              // so, by a path that leads there: a project's link may
 	ByKeyword           // words of the task
 	ByUser              // the user named it
 )

@@ -80,7 +80,9 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 	}
 	if dir := usualConfig(h); dir != "" && dir != configDir(h) {
 		own := &configuration{}
-		if err := own.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
+		// What this user may not read is another's: root's, for who is called so in a
+		// user namespace.
+		if err := own.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, err
 		}
 		if len(own.files) > 0 {

@@ -36,11 +36,13 @@ func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, roo
 // noteNamed remembers the file that a denial is of, in a tree that the run has, if it
 // has other names.
 func (c *compiler) noteNamed(d *profiles.Denial) {
+	info, ok := c.lstat(d.Path)
+	if !ok || !info.Mode().IsRegular() {
+		return
+	}
 	for i := range c.p.Paths {
 		if r := &c.p.Paths[i]; r.Tree && r.Path != "/" && inTree(r.Path, d.Path) {
-			if info, ok := c.lstat(d.Path); ok {
-				c.noteLinks(d.Path, info, d, r.Path)
-			}
+			c.noteLinks(d.Path, info, d, r.Path)
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (sh *shell) run(fields []field, pos policy.Pos) {
 	}
 	sh.depth++
 	defer func() { sh.depth-- }()
+	sh.spend(len(fields)/8 + alt(fields).size()/512)
 	f, args := fields[0], fields[1:]
 	if !f.exact || f.glob {
 		if f.text == "" && f.exact {

@@ -107,6 +107,9 @@ type reader struct {
 
 // programText reads Python or JavaScript.
 func (s *scan) programText(lang, src string, p place) {
+	if s.spend(len(src) / 16); s.spent() {
+		return
+	}
 	src = strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n") // both end a line, of a comment too
 	s.disguised(lang == "python", src, p)
 	root := parse(src, lang == "python")

@@ -328,6 +328,9 @@ func firstWord(st *syntax.Stmt) (string, bool) {
 // output gives what a statement is known to print, without collecting needs;
 // plain says that it is text that stands there and was not decoded.
 func (sh *shell) output(st *syntax.Stmt) (f field, plain bool) {
+	if !sh.step(sh.pos(st)) {
+		return field{}, false
+	}
 	sh.quiet++
 	defer func() { sh.quiet-- }()
 	for _, r := range st.Redirs {

@@ -298,6 +298,7 @@ func (sh *shell) moved(f field) field {
 	case !f.exact:
 		return field{unknown: true}
 	}
+	sh.spend((len(sh.dir.text) + len(f.text)) / 64)
 	t := sh.env.homely(f.text)
 	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") {
 		return literal(path.Clean(t))

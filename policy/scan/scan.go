@@ -80,7 +80,9 @@ type Env struct {
 // opaque or unknown.
 const (
 	maxText  = 4 << 20 // bytes of one text
-	maxSteps = 60_000  // commands, words and expressions of one Result
+	maxArg   = 1 << 17 // bytes of a command: what Linux takes as one argument
+	maxSteps = 60_000  // commands, words and expressions of one Result, and what is copied for them
+	maxNeeds = 4096    // needs, and as many findings
 	maxDepth = 24      // nesting of calls, evals and files
 	maxFiles = 200     // scripts followed
 	maxValue = 1 << 17 // bytes of one value
@@ -93,6 +95,10 @@ func Command(src string, env Env) Result {
 	name := env.Name
 	if name == "" {
 		name = "command"
+	}
+	if len(src) > maxArg {
+		s.opaque(policy.Pos{File: name, Line: 1, Column: 1}, "a command of more than 128 KiB")
+		return s.result()
 	}
 	s.shellText(src, place{file: name}, newShell(s))
 	return s.result()
@@ -137,7 +143,9 @@ type scan struct {
 	found map[policy.Finding]bool
 	files map[string]bool
 	ports map[string][]string // of hosts
+	on    map[needKey]bool    // the needs of Besides
 	steps int
+	end   policy.Pos // where the budget was used up
 	depth int
 	quiet int // while above 0 nothing is collected
 }
@@ -148,10 +156,14 @@ type needKey struct {
 }
 
 func newScan(env Env) *scan {
-	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[string]bool{}}
+	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[string]bool{}, on: map[needKey]bool{}}
 }
 
 func (s *scan) result() Result {
+	if s.spent() {
+		s.quiet = 0
+		s.opaque(s.end, "too much to read")
+	}
 	for host, ports := range s.ports {
 		if len(ports) == 1 && ports[0] == "" {
 			continue
@@ -173,18 +185,34 @@ func (s *scan) result() Result {
 	return s.out
 }
 
-// step counts work; false means that the budget is used up, which is said once.
+// step counts work; false means that the budget is used up, which the result
+// says.
 func (s *scan) step(pos policy.Pos) bool {
-	s.steps++
-	if s.steps == maxSteps {
-		s.opaque(pos, "too much to read")
+	if !s.spent() {
+		s.end = pos
+		s.spend(1)
 	}
-	return s.steps < maxSteps
+	return !s.spent()
+}
+
+// spend counts work that is more than one step: what grows with values, and is
+// done again for each word.
+func (s *scan) spend(n int) { s.steps = min(s.steps+n, maxSteps) }
+
+// spent says that the budget is used up: nothing more is read.
+func (s *scan) spent() bool { return s.steps >= maxSteps }
+
+// room says whether one more of n results is kept. Each is decided about.
+func (s *scan) room(n int) bool {
+	if n >= maxNeeds {
+		s.spend(maxSteps)
+	}
+	return n < maxNeeds
 }
 
 func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reason string) {
 	key := needKey{capability, target, exact}
-	if s.quiet > 0 || s.seen[key] {
+	if s.quiet > 0 || s.seen[key] || !s.room(len(s.out.Needs)) {
 		return
 	}
 	s.seen[key] = true
@@ -193,10 +221,12 @@ func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reaso
 
 // besides records what a program does on the way.
 func (s *scan) besides(capability, target string, exact bool, pos policy.Pos, reason string) {
-	n := Need{capability, target, exact, pos, reason}
-	if s.quiet == 0 && !slices.ContainsFunc(s.out.Besides, func(o Need) bool { return o.Capability == capability && o.Target == target && o.Exact == exact }) {
-		s.out.Besides = append(s.out.Besides, n)
+	key := needKey{capability, target, exact}
+	if s.quiet > 0 || s.on[key] || !s.room(len(s.out.Besides)) {
+		return
 	}
+	s.on[key] = true
+	s.out.Besides = append(s.out.Besides, Need{capability, target, exact, pos, reason})
 }
 
 // address notes the port that a host is named with, "" for none.
@@ -214,7 +244,7 @@ func (s *scan) address(host, port string) {
 
 func (s *scan) opaque(pos policy.Pos, what string) {
 	f := policy.Finding{Pos: pos, What: what}
-	if s.quiet > 0 || s.found[f] {
+	if s.quiet > 0 || s.found[f] || len(s.out.Opaque) > 0 && !s.room(len(s.out.Opaque)) {
 		return
 	}
 	s.found[f] = true
@@ -223,7 +253,7 @@ func (s *scan) opaque(pos policy.Pos, what string) {
 
 func (s *scan) unknownAt(pos policy.Pos, what string) {
 	f := policy.Finding{Pos: pos, What: what}
-	if s.quiet > 0 || s.found[f] {
+	if s.quiet > 0 || s.found[f] || !s.room(len(s.out.Unknown)) {
 		return
 	}
 	s.found[f] = true

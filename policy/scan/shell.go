@@ -46,6 +46,7 @@ func newShell(s *scan) *shell {
 
 // fork copies the state for a subshell or a branch.
 func (sh *shell) fork() *shell {
+	sh.spend(len(sh.vars) / 16)
 	c := *sh
 	c.vars = make(map[string][]alt, len(sh.vars))
 	for k, v := range sh.vars {
@@ -56,6 +57,7 @@ func (sh *shell) fork() *shell {
 
 // join merges the variables of a branch that may or may not have run.
 func (sh *shell) join(branch *shell) {
+	sh.spend(len(branch.vars) / 16)
 	for k, v := range branch.vars {
 		have, ok := sh.vars[k]
 		if !ok {
@@ -112,6 +114,9 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 	}
 	if s.depth > maxDepth {
 		s.opaque(p.at(1, 1), "code within code, too deep to read")
+		return
+	}
+	if s.spend(len(src)/64 + strings.Count(src, "(")/4); s.spent() { // nested ones are slow to parse
 		return
 	}
 	s.depth++
@@ -566,6 +571,7 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 			}
 			var all []alt
 			for _, o := range old {
+				sh.spend(len(o) * len(values) / 16)
 				for _, v := range values {
 					all = append(all, append(append(alt(nil), o...), v...))
 				}
@@ -577,6 +583,7 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 		case len(old) > 0:
 			var all []alt
 			for _, o := range old {
+				sh.spend(len(o.text().text) * len(values) / 1024)
 				for _, v := range values {
 					all = append(all, alt{o.text().plus(v.text())})
 				}

@@ -36,14 +36,30 @@ func (a alt) text() field {
 	if len(a) == 1 {
 		return a[0]
 	}
-	f := field{exact: true}
+	f, size := field{exact: true}, max(len(a)-1, 0)+a.size()
+	if size > maxValue {
+		return field{computed: true}
+	}
+	var b strings.Builder
+	b.Grow(size)
 	for i, x := range a {
 		if i > 0 {
-			f.text += " "
+			b.WriteByte(' ')
 		}
+		b.WriteString(x.text)
+		x.text = ""
 		f = f.plus(x)
 	}
+	f.text = b.String()
 	return f
+}
+
+// size is that of its texts in bytes.
+func (a alt) size() (n int) {
+	for i := range a {
+		n += len(a[i].text)
+	}
+	return n
 }
 
 // plus joins two texts.
@@ -72,6 +88,15 @@ func (b *builder) add(f field) {
 		p := &b.alts[i]
 		p.open, p.begun = p.open.plus(f), true
 	}
+}
+
+// cost is that of one more piece, in steps: what there is is copied.
+func (b *builder) cost() int {
+	n := 0
+	for i := range b.alts {
+		n += len(b.alts[i].open.text)/1024 + len(b.alts[i].fields)/16
+	}
+	return n
 }
 
 // choose joins one of several values; unquoted ones split at blanks.
@@ -161,6 +186,9 @@ func (b *builder) result() []alt {
 func (sh *shell) words(words []*syntax.Word) []alt {
 	all := []alt{nil}
 	for _, w := range words {
+		if sh.spent() {
+			return []alt{{{computed: true}}}
+		}
 		var next []alt
 		for _, w := range braces(w) {
 			values := sh.word(w)
@@ -176,6 +204,7 @@ func (sh *shell) words(words []*syntax.Word) []alt {
 				values = []alt{{{computed: true}}}
 			}
 			for _, a := range all {
+				sh.spend(1 + len(a)*len(values)/16)
 				for _, v := range values {
 					next = append(next, append(append(alt(nil), a...), v...))
 				}
@@ -213,6 +242,10 @@ func (sh *shell) text(w *syntax.Word) []field {
 
 func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
 	for _, part := range parts {
+		if sh.spend(b.cost()); sh.spent() {
+			b.add(field{computed: true})
+			return
+		}
 		switch p := part.(type) {
 		case *syntax.Lit:
 			text := unescape(p.Value, false)
@@ -369,14 +402,23 @@ func number(s string, base int) uint64 {
 
 // braces expands {a,b} and {1..3}.
 func braces(w *syntax.Word) []*syntax.Word {
-	has := false
+	n := 0
 	for _, p := range w.Parts {
-		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
-			has = true
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
 		}
 	}
-	if !has {
+	switch {
+	case n == 0:
 		return []*syntax.Word{w}
+	case n > 4*maxAlts: // too many to try; what runs in the word is read
+		rest := &syntax.Word{Parts: []syntax.WordPart{&syntax.BraceExp{}}}
+		for _, p := range w.Parts {
+			if _, ok := p.(*syntax.Lit); !ok {
+				rest.Parts = append(rest.Parts, p)
+			}
+		}
+		return []*syntax.Word{rest}
 	}
 	copied := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
 	syntax.SplitBraces(copied)

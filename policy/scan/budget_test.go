@@ -1,0 +1,75 @@
+package scan_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"skillrun/policy/scan"
+)
+
+// Texts that say the same over and over, and values that grow with each of
+// them, cost no more than the budget: an agent waits 10 s for the answer.
+func TestBudgetHoldsForAnyText(t *testing.T) {
+	numbered := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for name, tt := range map[string]struct {
+		command string
+		opaque  bool // as it is too much
+	}{
+		"control":           {"eval eval rm a; cd b; a+=(x); echo $(echo $(id)) | cat", false},
+		"evals":             {strings.Repeat("eval ", 20000) + "id", true},
+		"directories":       {strings.Repeat("cd a;", 20000), true},
+		"back":              {strings.Repeat("cd ..;", 20000), true},
+		"lists":             {strings.Repeat("a+=(x);", 10000), true},
+		"variables":         {numbered("v%d=a;if a;then b=$v0;fi;", 3000), true},
+		"substitutions":     {strings.Repeat("$(", 16) + "id" + strings.Repeat(")", 16), true},
+		"pipes":             {strings.Repeat("a|", 4000) + "a", true},
+		"braces":            {"echo " + strings.Repeat("{a,b}{", 2000), false},
+		"words of a value":  {"a=(" + strings.Repeat("x ", 30000) + "); for i in ${a[@]}; do rm $i; done", false},
+		"files":             {"rm" + numbered(" f%d", 16000), true},
+		"files of git":      {"git checkout a --" + numbered(" f%d", 8000), true},
+		"code of a value":   {"a='" + strings.Repeat("rm b;", 10000) + "';" + strings.Repeat("eval $a;", 2000), true},
+		"larger than a run": {"rm a" + strings.Repeat(" ", 128<<10), true},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := scan.Command(tt.command, scan.Env{})
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 400 {
+			t.Errorf("%s: %d MiB of values", name, made)
+		}
+		if tt.opaque && len(r.Opaque) == 0 {
+			t.Errorf("%s: nothing says that it was not read", name)
+		}
+		if n := len(r.Needs) + len(r.Besides) + len(r.Unknown); n > 9000 {
+			t.Errorf("%s: %d needs and findings", name, n)
+		}
+		if name == "control" && (len(r.Opaque) > 0 || len(r.Needs) == 0) {
+			t.Errorf("control: %v", r)
+		}
+	}
+}
+
+// What is read for its output alone uses up the budget, too, and it is said.
+func TestBudgetIsNeverSilent(t *testing.T) {
+	for _, command := range []string{
+		"echo $(" + strings.Repeat("$(", 20) + "id" + strings.Repeat(")", 20) + "); rm a",
+		"a=x; " + strings.Repeat("a=$a$a;", 40) + strings.Repeat("b=$a;", 9000) + strings.Repeat("eval : ;", 7000) + "rm z",
+	} {
+		r := scan.Command(command, scan.Env{})
+		removed := false
+		for _, n := range r.Needs {
+			removed = removed || n.Capability == "filesystem.delete"
+		}
+		if !removed && len(r.Opaque) == 0 {
+			t.Errorf("%.40s...: nothing is said of its end", command)
+		}
+	}
+}

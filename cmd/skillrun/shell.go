@@ -91,7 +91,7 @@ func ownHook(text string) *hook.Agent {
 	}
 	for _, name := range hook.Names() {
 		agent := hook.Find(name)
-		if text == agent.Command(program) || text == agent.Command(filepath.Join(filepath.Dir(program), "skillrun")) {
+		if p := agent.Program(text); p == program || p == filepath.Join(filepath.Dir(program), "skillrun") {
 			return agent
 		}
 	}

@@ -65,8 +65,12 @@ var (
 
 // otherwise is what becomes of an event when the program does not: it is read
 // to its end, as agents want, and blocked. An agent that leaves it without an end
-// is not waited for: in its own time for hooks it would go on.
-const otherwise = " || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"
+// is not waited for: in its own time for hooks it would go on. What the program
+// itself blocked is blocked at once, for the same reason.
+const otherwise = " || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }"
+
+// earlier are those of earlier versions, which are ours to replace and remove.
+var earlier = [...]string{" || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"}
 
 // Command is what the agent is told to run: a program that is missing or killed
 // blocks, where exit codes other than 2 would let the tool run, and so would an
@@ -75,10 +79,15 @@ func (a *Agent) Command(program string) string {
 	return Quote(program) + " hook " + a.Name + otherwise
 }
 
-// Program gives the program of a command that Command gave, to the byte; "" of
-// any other.
+// Program gives the program of a command that Command gave, here or in an earlier
+// version, to the byte; "" of any other.
 func (a *Agent) Program(command string) string {
 	word, ok := strings.CutSuffix(command, " hook "+a.Name+otherwise)
+	for _, e := range earlier {
+		if !ok {
+			word, ok = strings.CutSuffix(command, " hook "+a.Name+e)
+		}
+	}
 	program := word
 	if strings.HasPrefix(word, "'") {
 		program = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")

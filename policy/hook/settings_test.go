@@ -174,8 +174,8 @@ func TestBrokenSettingsStay(t *testing.T) {
 func TestCommandIsOneWord(t *testing.T) {
 	a := hook.Find("codex")
 	for path, want := range map[string]string{
-		"/usr/local/bin/skillrun": "/usr/local/bin/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
-		"/it's/$(id)/skillrun":    `'/it'\''s/$(id)/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }`,
+		"/usr/local/bin/skillrun": "/usr/local/bin/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
+		"/it's/$(id)/skillrun":    `'/it'\''s/$(id)/skillrun' hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }`,
 	} {
 		if got := a.Command(path); got != want {
 			t.Errorf("%s: %s", path, got)
@@ -194,9 +194,9 @@ func TestProgramOfCommand(t *testing.T) {
 		}
 	})
 	for _, command := range []string{
-		"", " hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook codex || exit 2", "/x/skillrun hook gemini || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
-		"/x/skillrun  hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/tmp/evil; /x/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/tmp/evil\n/x/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
-		"'/x/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "'/x y/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "'/x y';id;'/skillrun' hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", "/$(id)/skillrun hook codex || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }",
+		"", " hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook codex || exit 2", "/x/skillrun hook gemini || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
+		"/x/skillrun  hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/tmp/evil; /x/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/tmp/evil\n/x/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
+		"'/x/skillrun' hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "'/x y/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "'/x y';id;'/skillrun' hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/$(id)/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
 	} {
 		if got := a.Program(command); got != "" {
 			t.Errorf("%q of %q", got, command)
@@ -204,10 +204,44 @@ func TestProgramOfCommand(t *testing.T) {
 	}
 }
 
+// What earlier versions registered is found, replaced and removed.
+func TestEarlierRegistration(t *testing.T) {
+	const earlier = " || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"
+	for _, name := range hook.Names() {
+		a := hook.Find(name)
+		if a.Settings == nil {
+			continue
+		}
+		now, err := a.Install([]byte("{}"), program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(a.Command(program), " || ")
+		quote := func(s string) string {
+			b, _ := json.Marshal(s)
+			return strings.Trim(string(b), `"`)
+		}
+		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+		before := strings.ReplaceAll(string(now), plain.Replace(quote(" || "+rest)), plain.Replace(quote(earlier)))
+		if before == string(now) {
+			t.Fatalf("%s: not replaced in %s", name, now)
+		}
+		if found, err := a.Before([]byte(before)); err != nil || len(found) != 1 || !found[0].Ours || a.Program(found[0].Command) != program {
+			t.Errorf("%s: %v %+v", name, err, found)
+		}
+		if again, err := a.Install([]byte(before), program); err != nil || string(again) != string(now) {
+			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(now), string(again)))
+		}
+		if removed, err := a.Remove([]byte(before)); err != nil || string(removed) != "{}" {
+			t.Errorf("%s: %v %s", name, err, removed)
+		}
+	}
+}
+
 // Another program that is registered in the same way is somebody else's.
 func TestOtherProgramStays(t *testing.T) {
 	a := hook.Find("claude-code")
-	theirs := `{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "/x/guard hook claude-code || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"}]}]}}`
+	theirs := `{"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "/x/guard hook claude-code || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }"}]}]}}`
 	for _, data := range []string{theirs, strings.Replace(theirs, "/x/guard", "/x/guard; /x/skillrun", 1)} {
 		removed, err := a.Remove([]byte(data))
 		if err != nil || string(removed) != data {

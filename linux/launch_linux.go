@@ -33,6 +33,9 @@ type Command struct {
 	// Jobs says that a shell with job control watches this process, which is
 	// then stopped when the command is.
 	Jobs bool
+	// Nice is the least nice value of the run, setpriority(2): 0 leaves the
+	// caller's, 19 gives way to everything.
+	Nice int
 	// Nested has the command belong to a run that the supervisor around this
 	// process answers for; nil is none.
 	Nested *Nested

@@ -110,6 +110,16 @@ func (b *scripter) enterScript() ([]step, error) {
 		// EPERM in containers that refuse keyctl; the filter refuses it, too.
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
+	if b.cmd.Nice != 0 {
+		// Only who has a capability may take some back.
+		now, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		if err != nil {
+			return nil, fmt.Errorf("getpriority: %w", err)
+		}
+		if now = 20 - now; now < b.cmd.Nice { // as the system call says it
+			s = append(s, stepFor(stageLimit, syscall.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, uintptr(b.cmd.Nice)))
+		}
+	}
 	groups, err := b.joinCgroup()
 	if err != nil {
 		return nil, err

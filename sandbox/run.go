@@ -79,6 +79,9 @@ type Spec struct {
 	// process can make control groups, which takes some of a millisecond.
 	// Otherwise the run is looked at from time to time.
 	Firm bool
+	// Nice is the least nice value of the run's processes on Linux; 0 leaves
+	// the caller's.
+	Nice int
 	// Namespaces says whether the run gets its own.
 	Namespaces Mode
 	// Observe reports file opens and connects that were refused.

@@ -162,6 +162,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		Wall:   spec.Profile.Limits.Wall,
 		Cgroup: group,
 		Jobs:   jobs,
+		Nice:   spec.Nice,
 	}
 	var leads *linux.Egress
 	if plan.Filter&linux.NotifyInternet != 0 {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -732,6 +733,57 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	if code := run(t, registered, event); code != 2 {
 		t.Errorf("a damaged session: exit code %d", code)
 	}
+}
+
+// What the program itself blocked is blocked at once: the agent does not wait
+// for long. The rest of an event is waited for only where nothing read it.
+func TestRegisteredCommandBlocksAtOnce(t *testing.T) {
+	a := newAgent(t)
+	a.start()
+	registered := a.registered()
+	waited := filepath.Join(a.root, "waited")
+	a.write("bin/sleep", "#!/bin/sh\necho >>'"+waited+"'\n")
+	a.write("refuses", "#!/bin/sh\nexit 2\n")
+	for _, name := range []string{"bin/sleep", "refuses"} {
+		if err := os.Chmod(filepath.Join(a.root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, program string
+		waits         bool
+	}{
+		{"control", filepath.Join(a.root, "no", "skillrun"), true},
+		{"refuses", filepath.Join(a.root, "refuses"), false},
+	} {
+		os.Remove(waited)
+		cmd := exec.Command("sh", "-c", strings.Replace(registered, program(t), tt.program, 1))
+		cmd.Env, cmd.Dir = append(slices.Clone(a.env), "PATH="+filepath.Join(a.root, "bin")+":"+os.Getenv("PATH")), a.work
+		cmd.Stdin = strings.NewReader("{}")
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != 2 {
+			t.Errorf("%s: exit code %d", tt.name, code)
+		}
+		if _, err := os.Stat(waited); (err == nil) != tt.waits {
+			t.Errorf("%s: waited: %v, want %v", tt.name, err == nil, tt.waits)
+		}
+	}
+}
+
+// What an agent runs gives way to the hook that decides about its next command,
+// and cannot take that back.
+func TestAgentsRunGivesWay(t *testing.T) {
+	a := newAgent(t)
+	a.start()
+	now, err := exec.Command("nice").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(now)))
+	if err != nil || n > 10 {
+		t.Fatalf("the control: nice is %q", now)
+	}
+	a.want(a.bash("nice; nice -n -5 true 2>/dev/null; nice"), 0, "10\n10\n")
 }
 
 // TestYesIsEnough: what an agent's user said yes to works, whatever the kernel has

@@ -128,6 +128,18 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	return j, nil
 }
 
+// hookNice is the nice value of what agents run.
+const hookNice = 10
+
+// nice is that of the run: what an agent runs gives way to the hook that decides
+// about its next command, for which the agent does not wait long.
+func (j *job) nice() int {
+	if j.session == nil {
+		return 0
+	}
+	return hookNice
+}
+
 // sameDir says whether two paths lead to one directory.
 func sameDir(a, b string) bool {
 	x, err := filepath.EvalSymlinks(a)

@@ -26,8 +26,9 @@ import (
 const exitBlocked = 2
 
 // hookDeadline is when a hook that has not decided refuses: before the agent
-// gives up on it and goes on.
-const hookDeadline = 8 * time.Second
+// gives up on it after 10 s and goes on. It may take as long again to start and to
+// end on a machine that a run keeps busy.
+const hookDeadline = 4 * time.Second
 
 func hookCommand() *cli.Command {
 	return &cli.Command{

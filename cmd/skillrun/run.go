@@ -182,6 +182,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Tee:         rec.tees(),
 		BoundOutput: j.ownOutput,
 		Firm:        j.firm(),
+		Nice:        j.nice(),
 		Namespaces:  mode,
 		Observe:     observe,
 		Strict:      j.strict,

@@ -1,10 +1,6 @@
 package hook
 
-import (
-	"slices"
-
-	"skillrun/policy"
-)
+import "skillrun/policy"
 
 // Answer is what is said to an event. The zero Answer refuses.
 type Answer struct {
@@ -158,15 +154,17 @@ func redact(data []byte, v *value, change func(string) string) (b []byte, change
 		text := change(v.text)
 		return quoteJSON(nil, text), text != v.text
 	}
-	parts := v.items
-	for _, m := range v.members {
-		parts = append(slices.Clip(parts), m.value)
-	}
 	last := v.start
-	for i := range parts {
-		part, c := redact(data, &parts[i], change)
-		b = append(append(b, data[last:parts[i].start]...), part...)
-		last, changed = parts[i].end, changed || c
+	next := func(part *value) {
+		text, c := redact(data, part, change)
+		b = append(append(b, data[last:part.start]...), text...)
+		last, changed = part.end, changed || c
+	}
+	for i := range v.items {
+		next(&v.items[i])
+	}
+	for i := range v.members {
+		next(&v.members[i].value)
 	}
 	return append(b, data[last:v.end]...), changed
 }

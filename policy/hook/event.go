@@ -33,8 +33,8 @@ type Event struct {
 	// Session is the agent's name for its session: 1 to 128 letters, digits,
 	// ".", "_" and "-".
 	Session string
-	// Cwd is the directory that the agent is in: absolute and clean. The model
-	// may have chosen it.
+	// Cwd is the directory that the agent is in: absolute, and as given but for
+	// "." and empty parts. The model may have chosen it.
 	Cwd string
 	// Mode is how the agent asks its user, in its own words; "" if it does not
 	// say.
@@ -46,7 +46,7 @@ type Event struct {
 	Tool string
 	Row  Tool
 	// Requests are what the use of the tool needs; none is the agent's own
-	// affair. Paths are absolute and clean, links not followed; Place, Time and
+	// affair. Paths are like Cwd, links not followed; Place, Time and
 	// Uses are the caller's to fill in.
 	Requests []policy.Request
 
@@ -150,7 +150,7 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if !ValidID(e.Call) {
 		e.Call = ""
 	}
-	e.Cwd = pathpkg.Clean(e.Cwd)
+	e.Cwd = tidy(e.Cwd)
 	if e.Kind == SessionStart {
 		return e, nil
 	}
@@ -313,7 +313,22 @@ func (e *Event) absolute(p string) (string, error) {
 	case !pathpkg.IsAbs(p):
 		p = e.Cwd + "/" + p
 	}
-	return pathpkg.Clean(p), nil
+	return tidy(p), nil
+}
+
+// tidy takes out of an absolute path what means nothing. "x/.." stays, since x may
+// be a link: who opens the file may have taken it out before or not.
+func tidy(p string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(p, "/") {
+		if part != "" && part != "." {
+			b.WriteString("/" + part)
+		}
+	}
+	if b.Len() == 0 {
+		return "/"
+	}
+	return b.String()
 }
 
 // blank says whether JavaScript, in which agents are written, trims a letter; Go
@@ -388,17 +403,14 @@ func alternatives(pattern string) ([]string, error) {
 
 // literal is the directory beneath which everything lies that a pattern
 // matches; of one without wildcards, what it names. What follows a wildcard can
-// climb, so that the parts with ".." are taken off before.
+// climb, so that as many ".." stand behind.
 func literal(wild string) string {
 	up := 0
 	if i := strings.IndexAny(wild, `*?[{(\`); i >= 0 {
 		up = strings.Count(wild[i:], "..")
 		wild = wild[:strings.LastIndexByte(wild[:i], '/')+1]
 	}
-	for wild = pathpkg.Clean(wild); up > 0; up-- {
-		wild = pathpkg.Dir(wild)
-	}
-	return wild
+	return tidy(wild + strings.Repeat("/..", up))
 }
 
 // patchHeads are the lines of a patch that name a file.

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,11 @@ func paths(agent, tool, input string) ([]string, error) {
 	if agent == "gemini" {
 		event = "BeforeTool"
 	}
-	e, err := hook.Find(agent).Read([]byte(`{"hook_event_name":"`+event+`","session_id":"s-1","cwd":"/work","tool_name":"`+tool+`","tool_input":`+input+`}`), home)
+	text := `{"hook_event_name":"` + event + `","session_id":"s-1","cwd":"/work","tool_name":"` + tool + `","tool_input":` + input + `}`
+	if agent == "generic" {
+		text = `{"event":"before_tool","session":"s-1","cwd":"/work","call":"1","tool":"` + tool + `","input":` + input + `}`
+	}
+	e, err := hook.Find(agent).Read([]byte(text), home)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +62,35 @@ func TestPatternsReach(t *testing.T) {
 			{"gemini", "read_many_files", `{"include":[` + string(text) + `]}`},
 		} {
 			got, err := paths(tool[0], tool[1], tool[2])
+			for i := range got {
+				got[i] = path.Clean(got[i]) // nothing is a link here
+			}
+			slices.Sort(got)
 			if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
 				t.Errorf("%s %s: %q, %v; want %q", tool[1], text, got, err, c.want)
 			}
+		}
+	}
+}
+
+// What "x/.." means depends on whether x is a link, which no adapter knows: it
+// stays for those who follow links.
+func TestLinkedParentsStay(t *testing.T) {
+	patch := `{"command":"*** Begin Patch\n*** Update File: link/../secret\n*** End Patch"}`
+	for _, c := range []struct{ agent, tool, input, want string }{
+		{"claude-code", "Read", `{"file_path":"./link//secret"}`, "/work/link/secret"}, // the control
+		{"claude-code", "Read", `{"file_path":"link/../secret"}`, "/work/link/../secret"},
+		{"claude-code", "Write", `{"file_path":"/work/link/../secret","content":""}`, "/work/link/../secret"},
+		{"claude-code", "Grep", `{"pattern":"x","path":"~/link/.."}`, "/home/u/link/.."},
+		{"claude-code", "Glob", `{"pattern":"link/../*"}`, "/work/link/.."},
+		{"codex", "apply_patch", patch, "/work/link/../secret"},
+		{"gemini", "read_file", `{"absolute_path":"/work/link/../secret","file_path":"/work/link/../secret"}`, "/work/link/../secret"},
+		{"gemini", "read_many_files", `{"include":["link/../secret"]}`, "/work/link/../secret"},
+		{"generic", "read", `{"path":"link/../secret"}`, "/work/link/../secret"},
+	} {
+		got, err := paths(c.agent, c.tool, c.input)
+		if err != nil || !slices.Contains(got, c.want) {
+			t.Errorf("%s %s %s: %q, %v; want %q", c.agent, c.tool, c.input, got, err, c.want)
 		}
 	}
 }

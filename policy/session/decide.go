@@ -392,7 +392,7 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []string) {
 	note := func(capability, path string) {
 		if capability == "filesystem.read" || capability == "source_code.read" {
-			for _, file := range append(s.matches(path, dir), path) {
+			for _, file := range append(s.matches(path, dir), path, filepath.Clean(s.absolute(path, dir))) {
 				if strings.EqualFold(filepath.Base(file), "SKILL.md") {
 					files = append(files, file)
 				}

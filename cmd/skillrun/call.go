@@ -156,8 +156,12 @@ func commandDigest(text string) string {
 }
 
 // explanation tells the model what was refused to a run, "" if nothing was.
-// What would lift a denial is for the user to know.
-func (o *result) explanation() string {
+// What would lift a denial is for the user to know. Names of files may have
+// secrets in them, which redact takes out, if there is any.
+func (o *result) explanation(redact func(string) string) string {
+	if redact == nil {
+		redact = func(s string) string { return s }
+	}
 	if len(o.Denials) == 0 {
 		return ""
 	}
@@ -167,9 +171,9 @@ func (o *result) explanation() string {
 		if i == shownDenials {
 			break
 		}
-		b.WriteString(" " + audit.Escape(strings.TrimSpace(d.Access+" "+named(d.Target))))
+		b.WriteString(" " + audit.Escape(strings.TrimSpace(d.Access+" "+named(redact(d.Target)))))
 		if d.Rule != "" {
-			b.WriteString(" (" + audit.Escape(d.Rule) + ")")
+			b.WriteString(" (" + audit.Escape(redact(d.Rule)) + ")")
 		}
 		b.WriteString(";")
 	}

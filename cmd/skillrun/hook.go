@@ -296,8 +296,9 @@ func afterTool(ctx context.Context, e *hook.Event) (hook.Answer, error) {
 	}
 	if found {
 		defer store.drop(e.Session, e.Call)
-		answer.Context = o.explanation()
-		if redact := o.redaction(); redact != nil {
+		redact := o.redaction()
+		answer.Context = o.explanation(redact)
+		if redact != nil {
 			answer.Redact = redact
 		}
 	}

@@ -4,8 +4,19 @@ import (
 	"io"
 	"time"
 
+	"skillrun/audit"
 	"skillrun/policy/hook"
 )
+
+// Told is what the model is told of a run that was given a secret and refused
+// these.
+func Told(variable string, denials ...audit.Denial) string {
+	o := result{Denials: denials}
+	if variable != "" {
+		o.Variables = []string{variable}
+	}
+	return o.explanation(o.redaction())
+}
 
 // Serve answers one event of Claude Code that comes from in.
 func Serve(in io.Reader, deadline time.Duration) hook.Reply {

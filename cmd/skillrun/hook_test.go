@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"skillrun/audit"
 	"skillrun/cmd/skillrun"
 )
 
@@ -43,5 +44,18 @@ func TestHookThatFails(t *testing.T) {
 		if r.Code != 2 || !strings.Contains(string(r.Stderr), c.why) || !strings.Contains(string(r.Stdout), `"permissionDecision":"deny"`) {
 			t.Errorf("%s: exit code %d, %s%s", what, r.Code, r.Stderr, r.Stdout)
 		}
+	}
+}
+
+// What the model is told of refusals has no more secrets in it than the result.
+func TestHookExplainsWithoutSecrets(t *testing.T) {
+	const secret = "canary \x01 12345"
+	t.Setenv("TOKEN", secret)
+	d := audit.Denial{Access: "write", Target: "/etc/" + secret, Rule: "deny /etc/" + secret}
+	if told := main.Told("", d); !strings.Contains(told, "canary") {
+		t.Fatalf("the control: %s", told)
+	}
+	if told := main.Told("TOKEN", d); strings.Contains(told, "canary") || !strings.Contains(told, "write /etc/") {
+		t.Errorf("%s", told)
 	}
 }

@@ -247,6 +247,10 @@ func (x *exchange) judge() (Reason, error) {
 		}
 		x.http = true
 		return x.judgeHead(&h), nil
+	case oddTLS:
+		if x.addr == nil {
+			return Malformed, nil
+		}
 	}
 	// Not TLS, not HTTP: nothing names a host. The ports of the web carry
 	// nothing else.

@@ -25,7 +25,7 @@ func ParseSOCKS(b []byte) (Target, uint16, int, error) {
 }
 
 func Classify(b []byte) string {
-	return [...]string{"unclear", "tls", "http", "opaque"}[classify(b)]
+	return [...]string{"unclear", "tls", "http", "opaque", "odd tls"}[classify(b)]
 }
 
 // Failures gives after how many errors like this one a server is over, 0 if

@@ -63,6 +63,7 @@ func TestVerdicts(t *testing.T) {
 		{say("good.example", 443, string(hello("good.example"))), short{"good.example", "93.184.216.34", 443, "good.example", "", true, egress.Granted, "good.example"}},
 		{say("192.0.2.7", 7000, "x"), short{"", "192.0.2.7", 7000, "", "", true, egress.Granted, "192.0.2.7"}},
 		{say("cdn.example", 80, get("evil.example")), short{"cdn.example", "151.101.1.69", 80, "", "evil.example", false, egress.Mismatch, "cdn.example"}},
+		{say("cdn.example", 8080, "\x15\x03\x01\x00\x02\x01Z"+string(hello("evil.example"))), short{"cdn.example", "151.101.1.69", 8080, "", "", false, egress.Malformed, "cdn.example"}},
 		{say("cdn.example", 443, string(hello("evil.example"))), short{"cdn.example", "151.101.1.69", 443, "evil.example", "", false, egress.Mismatch, "cdn.example"}},
 		{say("read.example", 80, "POST / HTTP/1.1\r\nHost: read.example\r\n\r\n"), short{"read.example", "93.184.216.40", 80, "", "read.example", false, egress.ReadOnly, "read.example"}},
 		{say("9.9.9.9", 80, get("x.test")), short{"", "9.9.9.9", 80, "", "", false, egress.UnknownAddr, ""}},

@@ -282,6 +282,7 @@ const (
 	isTLS
 	isHTTP // or something that a server could take for it
 	opaque // neither
+	oddTLS // what a lenient server could take for TLS
 )
 
 // classify looks at the first bytes that a program sends. Whatever a lenient
@@ -292,12 +293,16 @@ func classify(b []byte) speech {
 		return unclear
 	}
 	switch {
-	case b[0] == recordHandshake:
-		if len(b) < 2 {
+	case 0x14 <= b[0] && b[0] <= 0x17: // the types of records
+		switch {
+		case len(b) < 2:
 			return unclear
-		}
-		if b[1] == 3 {
+		case b[0] == recordHandshake && b[1] == 3:
 			return isTLS
+		case b[1] < 0x10:
+			// Servers skip a warning or a change of cipher before a client
+			// hello, and some take any version that is low enough.
+			return oddTLS
 		}
 		return opaque
 	case strings.IndexByte("\r\n\t\v\f ", b[0]) >= 0:

@@ -114,7 +114,11 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	var read scan.Result
 	if command := a.command(); command != "" {
 		look.scanned = true
-		read = scan.Command(command, scan.Env{FS: os.DirFS("/"), Dir: dir, Roots: s.roots(), Home: s.set.Home})
+		files := &scripts{s: s}
+		read = scan.Command(command, scan.Env{FS: files, Dir: dir, Roots: s.roots(), Home: s.set.Home})
+		if files.hidden {
+			read.Opaque = append(read.Opaque, policy.Finding{Pos: policy.Pos{File: "command", Line: 1, Column: 1}, What: "a script that is a secret, or that a link leads to, is not read"})
+		}
 	}
 	files := append(read.Files, s.executed(&read, dir)...)
 	// A script of a skill that nobody loaded loads it, and so does reading its

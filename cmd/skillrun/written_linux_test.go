@@ -70,6 +70,16 @@ func TestLinksOfEarlierRuns(t *testing.T) {
 					}
 				}
 			}
+			a.write("kept", "kept\n")
+			if out, code := run("work", "--", "ln", "-s", "../kept", "report.json"); code != 0 {
+				t.Fatal(out)
+			}
+			if out, code := run("c", "--report", "../work/report.json", "--", "true"); code != 125 || a.read("kept") != "kept\n" {
+				t.Errorf("a report: %d %s", code, out)
+			}
+			if out, code := run("c", "--report", "../work/new.json", "--", "true"); code != 0 || a.read("work/new.json") == "-" {
+				t.Errorf("a report, control: %d %s", code, out)
+			}
 			if out, code := run("c", "--skill", "../power", "--", "sh", "-c", show); code != 0 || !strings.Contains(out, "canary") {
 				t.Fatalf("a skill, control: %d %s", code, out)
 			}

@@ -81,8 +81,9 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 	if dir := usualConfig(h); dir != "" && dir != configDir(h) {
 		own := &configuration{}
 		// What this user may not read is another's: root's, for who is called so in a
-		// user namespace.
-		if err := own.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil && !errors.Is(err, fs.ErrPermission) {
+		// user namespace. What a file of his own names he has to be able to read.
+		err := own.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill)
+		if err != nil && (len(own.files) > 0 || !errors.Is(err, fs.ErrPermission)) {
 			return nil, err
 		}
 		if len(own.files) > 0 {

@@ -153,7 +153,8 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, err
 	}
 	defer rec.close()
-	if !j.recalled { // an earlier run noted it
+	// An earlier run that had the plan noted it, in a list that may have been removed.
+	if _, err := os.Lstat(filepath.Join(state, writtenFile)); err != nil || !j.recalled {
 		if err := noteWritten(j.host, state, &plan.Profile); err != nil {
 			return nil, err
 		}

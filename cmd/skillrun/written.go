@@ -79,15 +79,18 @@ func note(state, list string, paths []string) error {
 	if len(all) == len(known) {
 		return nil
 	}
-	if len(all) > maxListed/2 {
+	had := len(all)
+	if had > maxListed/2 {
 		all = slices.DeleteFunc(all, func(path string) bool {
 			_, err := os.Lstat(path)
-			return errors.Is(err, fs.ErrNotExist)
+			return errors.Is(err, fs.ErrNotExist) && !slices.Contains(paths, path)
 		})
 	}
-	if over := len(all) - maxListed; over > 0 {
-		all = all[over:]
-		os.RemoveAll(filepath.Join(state, "memo")) // whoever comes by a plan that is kept is not noted again
+	all = all[max(0, len(all)-maxListed):]
+	if len(all) < had { // whoever comes by a plan that is kept is not noted again
+		if err := os.RemoveAll(filepath.Join(state, "memo")); err != nil {
+			return err
+		}
 	}
 	return private.WriteFile(dir, list, []byte(strings.Join(all, "\x00")+"\x00"))
 }

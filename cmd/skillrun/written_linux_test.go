@@ -189,6 +189,42 @@ func TestFloorsOfTheAccount(t *testing.T) {
 			t.Errorf("%q: %q %v", config, got, err)
 		}
 	}
+	// A ceiling that it names is no less wanted than where it is read first.
+	a.write("home/.config/skillrun/config.toml", "ceilings = [\"none.yaml\", \"closed.yaml\"]\n")
+	a.write("home/.config/skillrun/closed.yaml", "tools: {}\n")
+	a.write("home/.config/skillrun/none.yaml", "tools: {}\n")
+	h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": a.root + "/none"}}
+	if _, err := skillrun.Floors(h); err != nil {
+		t.Errorf("control: %v", err)
+	}
+	if err := os.Chmod(a.root+"/home/.config/skillrun/closed.yaml", 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := skillrun.Floors(h); err == nil && os.Geteuid() != 0 { // whom no mode keeps out
+		t.Error("a ceiling that cannot be read is passed over")
+	}
+}
+
+// The list is made again when somebody has removed it, also by a launch whose plan
+// is an earlier one's.
+func TestWrittenListRemoved(t *testing.T) {
+	l := newLaunches(t)
+	list := l.root() + "/state/skillrun/written"
+	for range 3 {
+		l.sh("true")
+	}
+	for _, plan := range []string{"kept", "gone"} {
+		if plan == "gone" {
+			os.RemoveAll(filepath.Dir(list) + "/memo")
+		}
+		if err := os.Remove(list); err != nil {
+			t.Fatal(err)
+		}
+		l.sh("true")
+		if b, err := os.ReadFile(list); err != nil || !strings.Contains(string(b), l.dir+"\x00") {
+			t.Errorf("plan %s: %q %v", plan, b, err)
+		}
+	}
 }
 
 // A manifest that --manifest named once says what later launches may do: no run

@@ -99,6 +99,9 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 	return p, nil
 }
 
+// ApprovedSkill is why a run changes nothing in a skill that was approved.
+const ApprovedSkill = "an approved skill, which only its user changes"
+
 // lowering is the work of one Profile call.
 type lowering struct {
 	set   *Set
@@ -153,7 +156,7 @@ func (l *lowering) base(p *profiles.Profile) {
 		}
 	}
 	kept(l.in.Settings, "says what runs may do")
-	kept(l.in.Approved, "an approved skill, which only its user changes")
+	kept(l.in.Approved, ApprovedSkill)
 	if l.place.Skill != "" {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,
 			Origin: profiles.Origin{Source: "built-in:skill", Reason: "a skill reads its own files"}})

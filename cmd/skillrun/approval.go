@@ -43,6 +43,7 @@ func (j *job) recall() error {
 			return err
 		}
 		if record != nil {
+			j.unsettled = j.unchanging()
 			if err := j.skill.measure(j); err != nil {
 				return err
 			}

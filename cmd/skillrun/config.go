@@ -180,11 +180,16 @@ func enclosing(h *profiles.Host, path string, trees ...string) string {
 		path = resolved
 	}
 	for _, tree := range trees {
-		if tree != "" && (path == tree || strings.HasPrefix(path, tree+"/")) {
+		if tree != "" && within(tree, path) {
 			return tree
 		}
 	}
 	return ""
+}
+
+// within says whether a path is a tree or lies in it, by its name.
+func within(tree, path string) bool {
+	return path == tree || strings.HasPrefix(path, strings.TrimSuffix(tree, "/")+"/")
 }
 
 // narrow reads what the project says. Whoever wrote it, it can only narrow; a

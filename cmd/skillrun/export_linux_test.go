@@ -89,3 +89,9 @@ func Unpack(data []byte) (p profiles.Profile, err error) {
 
 // Useless says whether a grant of what was refused would be in vain.
 func Useless(d sandbox.Refusal) bool { return useless(&d) }
+
+// Registered and Changer are the two sides of the register of runs.
+var (
+	Registered = registered
+	Changer    = changer
+)

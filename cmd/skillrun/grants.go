@@ -132,6 +132,9 @@ func grantsPromote(c *cli.Context) error {
 	if err := store.Put(a, entries); err != nil {
 		return err
 	}
+	if err := j.unchanging(); err != nil {
+		printError(fmt.Errorf("approved, and not started yet: %w", err))
+	}
 	return j.note(&audit.Grant{Action: "promote", For: "version", By: "grants promote", Until: a.Until, Skill: audit.Skill{
 		Name: a.Skill, Version: a.Release, Dir: j.skill.Dir, Tier: policy.Approved.String(), Tree: audit.Digest(skill.Digest(entries)), Manifest: audit.Digest(a.Manifest),
 	}})

@@ -44,6 +44,7 @@ type job struct {
 	fresh     bool // no caches of earlier runs, and none for later ones
 	allowGaps []string
 	memory    *memory  // what the user said before; nil if nothing
+	unsettled error    // why the skill may yet become another than the approved one
 	argv      []string // as the command will get it
 	mounts    []policy.Mount
 	decisive  []string // files that say what runs may do

@@ -68,6 +68,7 @@ func (j *job) consent() error {
 		if err := j.keep(keysOf(a.accepted), declined, nil, a.terms...); err != nil {
 			return fmt.Errorf("cannot keep the answer: %w", err)
 		}
+		j.unsettled = j.unchanging()
 		lasting = "version"
 	}
 	entries := make([]policy.Entry, len(a.accepted))

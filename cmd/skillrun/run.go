@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,6 +115,10 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
+	if j.unsettled != nil {
+		return nil, j.refused(c, j.unsettled)
+	}
+	known := approvalsAsOf(j.host)
 	started := startWithin(j.set.Limits.Wall)
 	defer started()
 	observe := showsDenials(c, j) || j.session != nil && j.session.call != "" || c.String("report") != ""
@@ -163,6 +168,14 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		if err := note(state, manifestsFile, []string{filepath.Clean(j.manifest)}); err != nil {
 			return nil, err
 		}
+	}
+	live, err := registered(state, &plan.Profile)
+	if err != nil {
+		return nil, err
+	}
+	defer live.Close()
+	if !slices.EqualFunc(known, approvalsAsOf(j.host), time.Time.Equal) {
+		return nil, j.refused(c, withHint{errors.New("a skill was approved or revoked while this run was prepared"), "run it again"})
 	}
 	result, err := sandbox.Run(&sandbox.Spec{
 		Run:      rec.id,

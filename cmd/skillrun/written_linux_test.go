@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	skillrun "skillrun/cmd/skillrun"
+	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -252,5 +254,95 @@ func TestManifestStays(t *testing.T) {
 				t.Errorf("a manifest by a link: %d %s", code, out)
 			}
 		})
+	}
+}
+
+// A run that began before a skill was approved could still put another program in
+// its place once its digest was taken: the skill is started when that run has ended,
+// however it ended. Runs that begin later may not, and those that never could do not
+// count.
+func TestRunBegunBeforeApproval(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			a.write("other/x", "")
+			a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+			a.write("work/sk/run.sh", "echo good\n")
+			start := func(dir string) (wait func(how os.Signal)) {
+				cmd := exec.Command(program(t), append(slices.Clip(flags), "--", "sh", "-c", "echo begun; exec sleep 60")...)
+				cmd.Dir, cmd.Env = filepath.Join(a.root, dir), a.env
+				out, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := out.Read(make([]byte, 6)); err != nil {
+					t.Fatal(err)
+				}
+				end := func(how os.Signal) { cmd.Process.Signal(how); cmd.Wait() }
+				t.Cleanup(func() { end(os.Kill) })
+				return end
+			}
+			skill := func() (string, int) {
+				return a.in("work", append(slices.Clip(flags), "--skill", "sk", "--approve", "none", "--", "sh", a.work+"/sk/run.sh")...)
+			}
+			start("other")
+			before := start("work")
+			if out, code := skill(); code != 0 || !strings.Contains(out, "good") {
+				t.Fatalf("control, nobody's word: %d %s", code, out)
+			}
+			if out, code := a.in("work", "grants", "promote", "sk"); code != 0 || !strings.Contains(out, "not started yet") {
+				t.Fatalf("promote: %d %s", code, out)
+			}
+			if out, code := skill(); code != 125 || !strings.Contains(out, "may still change it") || strings.Contains(out, "good") {
+				t.Errorf("while the run goes on: %d %s", code, out)
+			}
+			before(os.Kill)
+			start("work")
+			for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // what that run was ends after its launcher
+				out, code := skill()
+				if code == 0 && strings.Contains(out, "good") {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("after it, beside one that began later: %d %s", code, out)
+				}
+			}
+		})
+	}
+}
+
+// A page of the register that has no room for all of a run's trees stands for all.
+func TestLivesPage(t *testing.T) {
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write}, {Path: "/r", Tree: true, Access: profiles.Read}},
+		Denials: []profiles.Denial{{Path: "/w/kept", Origin: profiles.Origin{Reason: policy.ApprovedSkill}}, {Path: "/w/.git", Origin: profiles.Origin{Reason: "git"}}}}
+	dir := t.TempDir()
+	changes := func(skill string) bool {
+		t.Helper()
+		f, err := skillrun.Registered(dir, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		pid, err := skillrun.Changer(dir, skill)
+		if err != nil || pid != 0 && pid != os.Getpid() {
+			t.Fatal(pid, err)
+		}
+		return pid != 0
+	}
+	for skill, want := range map[string]bool{"/w": true, "/w/a": true, "/": true, "/wa": false, "/r/a": false, "/w/kept": false, "/w/kept/a": false, "/w/keptb": true, "/w/.git/a": true} {
+		if got := changes(skill); got != want {
+			t.Errorf("%s: %v", skill, got)
+		}
+	}
+	p.Paths = append(p.Paths, profiles.PathRule{Path: "/" + strings.Repeat("x", 5000), Access: profiles.Create})
+	if !changes("/r/a") || !changes("/w/kept") {
+		t.Error("more trees than fit: not all")
+	}
+	if pid, err := skillrun.Changer(dir, "/w"); pid != 0 || err != nil {
+		t.Error("after the run:", pid, err)
 	}
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/audit/private"
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// The register of the runs that are going on lies in the state directory. Each run
+// has a page of its file, and for as long as it lasts a lock on the page's first
+// byte, which the kernel takes back however it ends. In the page are the process,
+// the trees where the run may change files, and those of the approved skills in them
+// that it may not: a run that began before a skill was approved could still change
+// it, after its digest was taken.
+const (
+	liveFile = "live"
+	livePage = 4096
+	maxLive  = 4096 // runs at a time
+)
+
+// registered adds a run with this profile to the register, until what it gives is
+// closed.
+func registered(state string, p *profiles.Profile) (*os.File, error) {
+	dir, err := private.OpenDir(state)
+	if err != nil {
+		return nil, withHint{err, stateHint}
+	}
+	defer dir.Close()
+	f, _, err := private.OpenFile(dir, liveFile, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return nil, err
+	}
+	for page := range int64(maxLive) {
+		err = unix.FcntlFlock(f.Fd(), setLock, &unix.Flock_t{Type: unix.F_WRLCK, Start: page * livePage, Len: 1})
+		if err == nil {
+			if _, err = f.WriteAt(livesPage(p), page*livePage); err == nil {
+				return f, nil
+			}
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			break
+		}
+	}
+	f.Close()
+	return nil, fmt.Errorf("%s: no place for another run: %w", quote(f.Name()), err)
+}
+
+// livesPage is the page of a run: the process, how many trees, and the paths, each
+// ended by a zero byte. More than fit are all.
+func livesPage(p *profiles.Profile) []byte {
+	var trees, kept []string
+	for i := range p.Paths {
+		if r := &p.Paths[i]; r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 {
+			trees = append(trees, r.Path)
+		}
+	}
+	for i := range p.Denials {
+		if d := &p.Denials[i]; d.Origin.Reason == policy.ApprovedSkill {
+			kept = append(kept, d.Path)
+		}
+	}
+	text := strings.Join(slices.Concat(trees, kept), "\x00") + "\x00"
+	if len(text) > livePage-8 {
+		trees, text = []string{"/"}, "/\x00"
+	}
+	page := make([]byte, livePage)
+	binary.LittleEndian.PutUint32(page, uint32(os.Getpid()))
+	binary.LittleEndian.PutUint32(page[4:], uint32(len(trees)))
+	copy(page[8:], text)
+	return page
+}
+
+// changer gives the process of a run that is going on and may change the skill in
+// dir, 0 for none. A run that has its lock and no page yet looks for new approvals
+// after it has one.
+func changer(state, dir string) (pid int, err error) {
+	f, err := os.Open(filepath.Join(state, liveFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	page := make([]byte, livePage)
+	for at := int64(0); at < info.Size(); at += livePage {
+		lock := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
+		if err := unix.FcntlFlock(f.Fd(), getLock, &lock); err != nil {
+			return 0, fmt.Errorf("%s: %w", quote(f.Name()), err)
+		}
+		if lock.Type == unix.F_UNLCK {
+			continue
+		}
+		if _, err := f.ReadAt(page, at); err != nil {
+			return 0, fmt.Errorf("%s: %w", quote(f.Name()), err)
+		}
+		paths := strings.Split(string(page[8:]), "\x00")
+		trees := min(int(binary.LittleEndian.Uint32(page[4:])), len(paths))
+		over := func(tree string) bool { return tree != "" && (within(tree, dir) || within(dir, tree)) }
+		if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return kept != "" && within(kept, dir) }) {
+			return int(binary.LittleEndian.Uint32(page)), nil
+		}
+	}
+	return 0, nil
+}
+
+// unchanging fails if a run that is going on may change the skill. The record has
+// been found then, so that runs which begin from now on may not, and the digest has
+// not been taken.
+func (j *job) unchanging() error {
+	for _, state := range states(j.host) {
+		pid, err := changer(state, j.skill.Dir)
+		if err != nil {
+			return err
+		}
+		if pid != 0 {
+			return withHint{fmt.Errorf("skill %s: a run that began before it was approved may still change it", quote(j.skill.Name)), fmt.Sprintf("wait for process %d to end, or end it", pid)}
+		}
+	}
+	return nil
+}
+
+// approvalsAsOf tells whether an approval has come or gone: by the times of the
+// directories of records.
+func approvalsAsOf(h *profiles.Host) (times []time.Time) {
+	for _, state := range states(h) {
+		var at time.Time
+		if info, err := os.Lstat(filepath.Join(state, "approvals")); err == nil {
+			at = info.ModTime()
+		}
+		times = append(times, at)
+	}
+	return times
+}

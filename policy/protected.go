@@ -17,6 +17,10 @@ type Protected struct {
 	host    *profiles.Host
 	profile profiles.Profile
 	itself  bool // a directory is not protected for what lies in it
+	// sift is what the workspace is searched by, and unread those of its directories
+	// that were not yet.
+	sift   *profiles.Sift
+	unread []string
 }
 
 // NewProtected gives the shipped ones for a machine and a workspace, and besides
@@ -37,10 +41,15 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 		p.profile.Denials = append(p.profile.Denials, profiles.WorkspaceSecrets(workspace)...)
 		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles(workspace)...)
 		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles("/")...) // an agent's tools act anywhere
-		p.through(h, workspace)
+		for _, s := range p.profile.Sifts() {
+			if s.Root == workspace {
+				p.sift, p.unread = s, []string{workspace}
+			}
+		}
 		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
 	}
 	p.profile.DenyAliases(h)
+	p.search(1)
 	return p
 }
 
@@ -57,20 +66,28 @@ func (p *Protected) InRuns(workspace string) *Protected {
 	return q
 }
 
-// through protects what names at the top of the workspace lead to; a run's plan looks
-// at all of it.
-func (p *Protected) through(h *profiles.Host, workspace string) {
-	entries, err := fs.ReadDir(h.FS, fsName(workspace))
-	if err != nil {
-		return
-	}
-	for _, sift := range p.profile.Sifts() {
+// mostSearched is how many directories of a workspace are searched: an agent waits
+// for it, about a tenth of a second for 10,000.
+const mostSearched = 16384
+
+// search protects what names in up to n directories of the workspace lead to, those
+// near its top first.
+func (p *Protected) search(n int) {
+	found := profiles.Profile{Paths: p.profile.Paths}
+	for ; n > 0 && len(p.unread) > 0; n-- {
+		dir := p.unread[0]
+		p.unread = p.unread[1:]
+		entries, _ := fs.ReadDir(p.host.FS, fsName(dir)) // what cannot be listed leads nowhere
 		for _, e := range entries {
-			if sift.Root == workspace {
-				p.profile.Denials = append(p.profile.Denials, sift.Through(h, workspace+"/"+e.Name(), e.Type())...)
+			at := profiles.Below(dir, e.Name())
+			found.Denials = append(found.Denials, p.sift.Through(p.host, at, e.Type())...)
+			if e.IsDir() {
+				p.unread = append(p.unread, at)
 			}
 		}
 	}
+	found.DenyAliases(p.host)
+	p.profile.Denials = append(p.profile.Denials, found.Denials...)
 }
 
 // Needs names the capability that an action on a resolved path needs instead of
@@ -101,6 +118,12 @@ func (p *Protected) Needs(capability, file string) (instead, why string) {
 		return "", ""
 	}
 	v := p.profile.Allows(file, access)
+	if v.Denial == nil && len(p.unread) > 0 && (access&profiles.Read == 0 || within(p.sift.Root, file) || len(p.host.Mounts) > 0) {
+		// To be read, it is of what lies beneath the workspace only that names there make secrets.
+		p.search(mostSearched)
+		p.unread = nil
+		v = p.profile.Allows(file, access)
+	}
 	if v.Denial == nil && access&profiles.Read == 0 {
 		if path.Base(file) == ".git" {
 			return "policy.expand", "names the repository that git obeys"

@@ -31,8 +31,10 @@ func TestProtected(t *testing.T) {
 	for _, name := range []string{"ws/svc/x", "ws/conf/dev", "ws/store/HEAD", "ws/store/objects/x", "ws/store/refs/x", "home/other/x"} {
 		w.file(name, "")
 	}
-	if err := os.Symlink("../conf/dev", filepath.Join(w.dir, "ws", "svc", ".env")); err != nil {
-		t.Fatal(err)
+	for name, target := range map[string]string{"svc/.env": "../conf/dev", "svc/.envrc": "../conf/rc", "svc/a.env.txt": "../conf/plain"} {
+		if err := os.Symlink(target, filepath.Join(w.dir, "ws", name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	do := func(verb, path string) session.Action {
 		return action("T", policy.Request{Capability: "filesystem." + verb, Paths: []string{path}})
@@ -61,6 +63,12 @@ func TestProtected(t *testing.T) {
 		// A name is protected whatever it leads to, a repository whatever leads there.
 		{"read", "svc/.env", policy.Confirm, "secrets.read"},
 		{"read", "svc/x", policy.Allow, "filesystem.read"},
+		// So is what a name leads to, below the top too.
+		{"read", "conf/dev", policy.Confirm, "secrets.read"},
+		{"write", "conf/rc", policy.Confirm, "policy.expand"},
+		{"read", "conf/rc", policy.Allow, "filesystem.read"},
+		{"read", "conf/plain", policy.Allow, "filesystem.read"},
+		{"write", "conf/plain", policy.Allow, "filesystem.write"},
 		{"write", "sep/.git", policy.Confirm, "policy.expand"},
 		{"write", "store/hooks/x", policy.Confirm, "policy.expand"},
 		{"write", "store/config", policy.Confirm, "policy.expand"},

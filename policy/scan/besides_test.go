@@ -1,8 +1,10 @@
 package scan_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,6 +79,43 @@ func TestBesidesOfRows(t *testing.T) {
 			if name, target, _ := strings.Cut(b, " "); policy.Lookup(name) == nil || target == "" {
 				t.Errorf("%v: %q", r.Names, b)
 			}
+		}
+	}
+}
+
+// "x/.." is the directory above what x leads to, wherever x may be a link.
+func TestAboveLinks(t *testing.T) {
+	env := scan.Env{Dir: "/w", Roots: []string{"/w"}, Home: "/home/u", FS: fstest.MapFS{
+		"w/d/e/f": {}, "w/link": {Data: []byte("/elsewhere/x"), Mode: fs.ModeSymlink}, "w/.env": {},
+	}}
+	for _, c := range []struct{ command, read string }{
+		{"cat d/../f", "f"}, // the controls
+		{"cat ./d/e/../../f", "f"},
+		{"cat d/e/..", "d"},
+		{"cat /w/d/../f", "/w/f"},
+		{"cat ../w/d/../f", "../w/f"},
+		{"cat ../../f", "../../f"},
+		{"cd d && cat ../f", "f"},
+		{"cd link/.. && cat f", "f"},
+		{"cd link && cd .. && cat f", "f"},
+		{"cat link/../f", "link/../f"},
+		{"cat /w/./link/../f", "/w/link/../f"},
+		{"cat d/../link/../d/../f", "link/../d/../f"},
+		{"cd link && cat ../f", "link/../f"},
+		{"env -C link/.. cat f", "link/../f"},
+		{"cat none/../f", "none/../f"},
+		{"cat /other/x/../f", "/other/x/../f"},
+		{"cat ~/../f", "~/../f"},
+		{"cd ~/.. && cat f", "/home/f"},
+	} {
+		needs := scan.Command(c.command, env).Needs
+		if n := needs[len(needs)-1]; n.Capability != "filesystem.read" || n.Target != c.read {
+			t.Errorf("%s: %s %q, want %q", c.command, n.Capability, n.Target, c.read)
+		}
+	}
+	for command, want := range map[string]string{"cat link/../.env": "secrets.read link/../.env", "cat ~/x/../.ssh/id": "secrets.read ~/x/../.ssh/id"} {
+		if n := scan.Command(command, env).Needs; n[len(n)-1].Capability+" "+n[len(n)-1].Target != want {
+			t.Errorf("%s: %+v", command, n)
 		}
 	}
 }

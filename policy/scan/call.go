@@ -216,6 +216,9 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			sh.dir = literal("~")
 		} else {
 			sh.dir = sh.moved(args[0])
+			if !sh.dir.unknown { // shells keep the name by which they came
+				sh.dir.text = sh.env.lexical(sh.dir.text)
+			}
 		}
 	case "popd":
 		sh.dir = field{exact: true}

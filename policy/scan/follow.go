@@ -10,7 +10,7 @@ import (
 )
 
 // locate gives the absolute name of a file that may be followed: p beneath one
-// of the roots; "" if it lies elsewhere.
+// of the roots; "" if it lies elsewhere, or where is not known.
 func (e *Env) locate(p string) string {
 	if e.FS == nil {
 		return ""
@@ -27,7 +27,9 @@ func (e *Env) locate(p string) string {
 		}
 		p = e.Dir + "/" + p
 	}
-	p = path.Clean(p)
+	if p = e.clean(p); p != path.Clean(p) {
+		return ""
+	}
 	for _, root := range e.Roots {
 		root = path.Clean(root)
 		if p == root || root == "/" || strings.HasPrefix(p, root+"/") {

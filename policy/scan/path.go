@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -177,13 +178,14 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	}
 	f.text = strings.TrimPrefix(f.text, "file://")
 	p, exact := s.env.target(f, dir)
+	called := s.env.lexical(p)
 	if rest, ok := strings.CutPrefix(p, "/dev/tcp/"); ok || strings.HasPrefix(p, "/dev/udp/") {
 		host, _, _ := strings.Cut(strings.TrimPrefix(rest, "/dev/udp/"), "/")
 		s.host("network.client", field{text: host, exact: !strings.Contains(host, "$")}, pos, reason)
 		return
 	}
 	for _, d := range devices {
-		if under(d.path, p) {
+		if under(d.path, called) {
 			if d.capability != "" {
 				s.need(d.capability, p, exact, pos, reason)
 			}
@@ -192,9 +194,9 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	}
 	group := "filesystem."
 	switch {
-	case secretPath(p):
+	case secretPath(called):
 		group = "secrets."
-	case profilePath(p):
+	case profilePath(called):
 		group = "shell_profile."
 		if do&deletes != 0 {
 			do = do&^deletes | writes
@@ -221,13 +223,14 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 }
 
 func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason string) {
-	h := anyHome(p)
+	called := s.env.lexical(p)
+	h := anyHome(called)
 	for _, c := range controlPaths {
 		hit := false
 		if strings.HasPrefix(c.path, "/") || strings.HasPrefix(c.path, "~") || strings.HasPrefix(c.path, "$") {
 			hit = under(c.path, h)
 		} else {
-			for rest, more := p, true; more && !hit; {
+			for rest, more := called, true; more && !hit; {
 				hit = under(c.path, rest)
 				_, rest, more = strings.Cut(rest, "/")
 			}
@@ -262,7 +265,60 @@ func (e *Env) target(f, dir field) (string, bool) {
 	default:
 		exact = exact && (dir.exact || dir.text == "" && !dir.unknown)
 	}
-	return e.homely(path.Clean(p)), exact
+	return e.homely(e.clean(p)), exact
+}
+
+// clean is path.Clean but for "x/..", which is where the kernel comes to from there:
+// it stays if x may be a link. Without files nothing is known of links.
+func (e *Env) clean(p string) string {
+	if e.FS == nil || !strings.Contains(p, "..") {
+		return path.Clean(p)
+	}
+	root, stays := "", false
+	if p[0] == '/' {
+		root = "/"
+	}
+	var parts []string
+	for part := range strings.SplitSeq(p, "/") {
+		last := len(parts) - 1
+		switch {
+		case part == "" || part == ".":
+		case part != ".." || stays || last >= 0 && parts[last] == "..":
+			parts = append(parts, part)
+		case last >= 0 && e.directory(root+strings.Join(parts, "/")):
+			parts = parts[:last]
+		case last >= 0 || root == "":
+			parts, stays = append(parts, part), last >= 0
+		}
+	}
+	if len(parts) == 0 && root == "" {
+		return "."
+	}
+	return root + strings.Join(parts, "/")
+}
+
+// directory says that p, in which ".." stands at the beginning only, is known to be
+// a directory and no link.
+func (e *Env) directory(p string) bool {
+	switch {
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		p = e.Home + p[1:]
+	case p[0] != '/':
+		p = e.Dir + "/" + p
+	}
+	if p == "" || p[0] != '/' {
+		return false
+	}
+	info, err := fs.Lstat(e.FS, strings.TrimPrefix(path.Clean(p), "/"))
+	return err == nil && info.IsDir()
+}
+
+// lexical is path.Clean, of a path in the home directory too.
+func (e *Env) lexical(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && e.Home != "" {
+		p = e.Home + "/" + rest
+	}
+	return e.homely(path.Clean(p))
 }
 
 // host records a need for the host that a URL, an address or a "user@host:path"

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"path"
 	"sort"
 	"strings"
 
@@ -290,7 +289,7 @@ func (c *command) operands() {
 	}
 }
 
-// moved gives the directory after "cd f".
+// moved gives the directory f.
 func (sh *shell) moved(f field) field {
 	switch {
 	case f.text == "" || f.text == "-":
@@ -301,12 +300,11 @@ func (sh *shell) moved(f field) field {
 	sh.spend((len(sh.dir.text) + len(f.text)) / 64)
 	t := sh.env.homely(f.text)
 	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") {
-		return literal(path.Clean(t))
+		return literal(sh.env.clean(t))
 	}
-	if sh.dir.text == "" {
-		t = path.Clean(t)
-	} else {
-		t = path.Clean(sh.dir.text + "/" + t)
+	if sh.dir.text != "" {
+		t = sh.dir.text + "/" + t
 	}
+	t = sh.env.clean(t)
 	return field{text: t, exact: sh.dir.exact && !sh.dir.unknown, unknown: sh.dir.unknown}
 }

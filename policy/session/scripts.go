@@ -3,6 +3,7 @@ package session
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -37,6 +38,29 @@ func (f *scripts) Stat(name string) (fs.FileInfo, error) {
 	}
 	defer root.Close()
 	return root.Stat(at)
+}
+
+// Lstat is os.Lstat of a file in a directory where Open finds files.
+func (f *scripts) Lstat(name string) (info fs.FileInfo, err error) {
+	err = f.in("lstat", name, func(dir *os.Root, base string) error { info, err = dir.Lstat(base); return err })
+	return info, err
+}
+
+// ReadLink is os.Readlink of a file in a directory where Open finds files.
+func (f *scripts) ReadLink(name string) (text string, err error) {
+	err = f.in("readlink", name, func(dir *os.Root, base string) error { text, err = dir.Readlink(base); return err })
+	return text, err
+}
+
+// in does something to a name itself, in its directory.
+func (f *scripts) in(op, name string, do func(dir *os.Root, base string) error) error {
+	hidden := f.hidden
+	root, at, err := f.find(op, path.Dir(name))
+	if f.hidden = hidden; err != nil { // nothing of it was wanted
+		return err
+	}
+	defer root.Close()
+	return do(root, path.Join(at, path.Base(name)))
 }
 
 // find gives the root beneath which a file lies, and its name there. A link that

@@ -42,6 +42,14 @@ func TestScriptsLedOut(t *testing.T) {
 		{"bash plain.sh", true}, // the controls
 		{"bash inside", true},
 		{"bash ~/.claude/skills/mine/a.sh", true},
+		// ".." is where the kernel comes to, which a shell's cd is not.
+		{"bash deep/../plain.sh", true},
+		{"cd deep && bash ../plain.sh", true},
+		{"cd dir/.. && bash plain.sh", true},
+		{"bash dir/../plain.sh", false},
+		{"dir/../plain.sh", false},
+		{"cd dir && bash ../plain.sh", false},
+		{"env -C dir/.. bash plain.sh", false},
 		{"bash out", false},
 		{"bash again", false},
 		{"bash dir/history", false},

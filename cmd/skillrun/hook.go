@@ -227,7 +227,7 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 		}
 	}
 	return s.Decide(ctx, session.Action{
-		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "", Asks: passed.Asks,
+		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "", Asks: passed.Asks, Searches: e.Searches(),
 	})
 }
 

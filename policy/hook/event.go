@@ -66,6 +66,9 @@ func (e *Event) Command() string {
 	return e.Requests[0].Command
 }
 
+// Searches says that the tool shows what files beneath its paths hold.
+func (e *Event) Searches() bool { return e.Row.kind == tree }
+
 // Dir is the directory that the use of the tool begins in: what its call says,
 // else the agent's.
 func (e *Event) Dir() string {
@@ -211,7 +214,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 				}
 			}
 		}
-	case path, paths:
+	case path, paths, tree:
 		for _, v := range values {
 			p, err := e.absolute(v)
 			if err != nil {

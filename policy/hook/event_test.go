@@ -156,3 +156,22 @@ func TestHalfPairs(t *testing.T) {
 		t.Errorf("exit %d: %s", r.Code, r.Stdout) // with another code it would not be read
 	}
 }
+
+// What a search shows is what files hold, which listing does not.
+func TestSearches(t *testing.T) {
+	for _, c := range []struct {
+		agent, event, tool string
+		want               bool
+	}{
+		{"claude-code", "PreToolUse", "Grep", true},
+		{"gemini", "BeforeTool", "grep_search", true},
+		{"gemini", "BeforeTool", "search_file_content", true},
+		{"claude-code", "PreToolUse", "LS", false},
+		{"gemini", "BeforeTool", "list_directory", false},
+	} {
+		e, err := hook.Find(c.agent).Read([]byte(`{"hook_event_name":"`+c.event+`","session_id":"s-1","cwd":"/work","tool_name":"`+c.tool+`","tool_input":{"path":"d","pattern":"x"}}`), home)
+		if err != nil || e.Searches() != c.want || !slices.Equal(e.Requests[0].Paths, []string{"/work/d"}) {
+			t.Errorf("%s: %v, searches: %v, want %v, of %v", c.tool, err, e.Searches(), c.want, e.Requests[0].Paths)
+		}
+	}
+}

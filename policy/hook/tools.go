@@ -10,6 +10,7 @@ const (
 	shellCommand               // a shell command
 	path                       // a file or directory
 	paths                      // a list of them, or one
+	tree                       // a file or directory; what files beneath it hold is shown
 	pattern                    // a path with wildcards; what it matches counts as beneath its literal beginning
 	patterns                   // a list of them, or one
 	patch                      // a patch whose headers name the files
@@ -44,7 +45,7 @@ var claudeTools = [...]Tool{
 	{"Read", "filesystem.read", path, []string{"file_path"}, false},
 	{"NotebookRead", "filesystem.read", path, []string{"notebook_path"}, false},
 	{"LS", "filesystem.read", path, []string{"path"}, true},
-	{"Grep", "filesystem.read", path, []string{"path"}, true},
+	{"Grep", "filesystem.read", tree, []string{"path"}, true},
 	{"Glob", "filesystem.read", pattern, []string{"path", "pattern"}, true},
 	{"Write", "filesystem.write", path, []string{"file_path"}, false},
 	{"Edit", "filesystem.write", path, []string{"file_path"}, false},
@@ -93,8 +94,8 @@ var geminiTools = [...]Tool{
 	{"read_many_files", "filesystem.read", patterns, []string{"include", "paths"}, false},
 	{"list_directory", "filesystem.read", path, []string{"dir_path", "path"}, true},
 	{"glob", "filesystem.read", pattern, []string{"dir_path", "path", "pattern"}, true},
-	{"grep_search", "filesystem.read", path, []string{"dir_path", "path"}, true},
-	{"search_file_content", "filesystem.read", path, []string{"dir_path", "path"}, true},
+	{"grep_search", "filesystem.read", tree, []string{"dir_path", "path"}, true},
+	{"search_file_content", "filesystem.read", tree, []string{"dir_path", "path"}, true},
 	{"write_file", "filesystem.write", path, []string{"file_path", "path"}, false},
 	{"replace", "filesystem.write", path, []string{"file_path", "path"}, false},
 	{"activate_skill", "context.load", name, []string{"name"}, false},

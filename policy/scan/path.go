@@ -3,6 +3,7 @@ package scan
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -248,6 +249,13 @@ func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason s
 			}
 		}
 		s.need(capability, p, exact, pos, reason)
+	}
+}
+
+// searched records that files beneath a directory are printed.
+func (sh *shell) searched(f field) {
+	if p, exact := sh.env.target(f, sh.dir); exact && sh.quiet == 0 && !slices.Contains(sh.out.Searched, p) && len(sh.out.Searched) < maxSearched {
+		sh.out.Searched = append(sh.out.Searched, p)
 	}
 }
 

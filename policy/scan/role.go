@@ -18,6 +18,9 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	// Files.
 	case "r":
 		does(reads)
+	case "t": // a tree, of whose files it prints what they hold
+		does(reads)
+		sh.searched(f)
 	case "w":
 		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
 			f.text = code

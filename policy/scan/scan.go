@@ -53,6 +53,9 @@ type Result struct {
 	// Unknown lists what was not read: programs that the table does not know,
 	// files that are missing, too large or in another language.
 	Unknown []policy.Finding
+	// Searched lists those targets of Needs beneath which files are printed, where
+	// that is known: by "grep -r", "find -exec".
+	Searched []string
 	// Files lists the scripts that were read besides the text itself, in the
 	// order of reading.
 	Files []string
@@ -79,14 +82,15 @@ type Env struct {
 // Bounds of the work that a text can cause. What lies beyond is said to be
 // opaque or unknown.
 const (
-	maxText  = 4 << 20 // bytes of one text
-	maxArg   = 1 << 17 // bytes of a command: what Linux takes as one argument
-	maxSteps = 60_000  // commands, words and expressions of one Result, and what is copied for them
-	maxNeeds = 4096    // needs, and as many findings
-	maxDepth = 24      // nesting of calls, evals and files
-	maxFiles = 200     // scripts followed
-	maxValue = 1 << 17 // bytes of one value
-	maxAlts  = 16      // values that one word may have
+	maxText     = 4 << 20 // bytes of one text
+	maxArg      = 1 << 17 // bytes of a command: what Linux takes as one argument
+	maxSteps    = 60_000  // commands, words and expressions of one Result, and what is copied for them
+	maxNeeds    = 4096    // needs, and as many findings
+	maxDepth    = 24      // nesting of calls, evals and files
+	maxFiles    = 200     // scripts followed
+	maxSearched = 200
+	maxValue    = 1 << 17 // bytes of one value
+	maxAlts     = 16      // values that one word may have
 )
 
 // Command reads a shell command.

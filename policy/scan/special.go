@@ -338,6 +338,7 @@ func (c *command) find() {
 				j++
 			}
 			for _, d := range roots {
+				c.searched(d)
 				var command []field
 				for _, f := range args[i+1 : j] {
 					command = append(command, substitute(f, "{}", d))

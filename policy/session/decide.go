@@ -392,8 +392,10 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 	return names, false
 }
 
-// texts are the files named SKILL.md that a call reads.
+// texts are the files named SKILL.md that a call reads: by name, by a pattern, or in
+// a directory of a skill, or of skills, that it searches.
 func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []string) {
+	searched := read.Searched
 	note := func(capability, path string) {
 		if capability == "filesystem.read" || capability == "source_code.read" {
 			for _, file := range append(s.matches(path, dir), path, filepath.Clean(s.absolute(path, dir))) {
@@ -407,9 +409,24 @@ func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []strin
 		for _, p := range r.Paths {
 			note(r.Capability, p)
 		}
+		if a.Searches {
+			searched = append(searched, r.Paths...)
+		}
+	}
+	some := false
+	for i := range read.Needs {
+		n := &read.Needs[i]
+		note(n.Capability, n.Target)
+		some = some || n.Capability == "filesystem.read" && !n.Exact
 	}
 	for i := range read.Needs {
-		note(read.Needs[i].Capability, read.Needs[i].Target)
+		if n := &read.Needs[i]; some && n.Capability == "filesystem.read" && n.Exact {
+			searched = append(searched, n.Target) // find | xargs cat
+		}
+	}
+	for _, at := range searched {
+		files = append(files, s.matches(at+"/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
+		files = append(files, s.matches(at+"/*/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
 	}
 	return files
 }

@@ -229,7 +229,21 @@ func TestReadingLoads(t *testing.T) {
 		{bash("cat .claude/skills/*/SKILL.md"), true},
 		{bash("cat " + skill + "*.md"), true},
 		{read(skill + "SKILL.md"), true},
+		{bash("grep -r . " + skill), true},
+		{bash("grep -re . .claude/skills"), true},
+		{bash("cd " + skill + " && rg ."), true},
+		{bash("find .claude/skills -type f -exec cat {} +"), true},
+		{bash("find " + skill + " -name '*.md' | xargs cat"), true},
+		{bash("cat $(find .claude/skills/* -type f)"), true},
+		{bash("diff -rN " + skill + " scripts"), true},
+		{search(".claude/skills"), true},
+		{search(skill), true},
 		{read(skill + "scripts/run.sh"), false},
+		{read(skill), false},
+		{search(skill + "scripts"), false},
+		{bash("grep -r . " + skill + "scripts"), false},
+		{bash("grep -r x ."), false},
+		{bash("ls -R .claude/skills; find " + skill + " -type f; du -a " + skill), false},
 		{bash("ls " + skill), false},
 		{bash("cat SKILL.md"), false},
 	} {
@@ -254,6 +268,12 @@ func TestReadingLoads(t *testing.T) {
 	w := newWorld(t, "paranoid")
 	w.file("ws/"+skill+"SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
 	w.want(w.start().Decide(ctx, read(skill+"SKILL.md")), policy.Deny, "under paranoid")
+}
+
+func search(path string) session.Action {
+	a := read(path)
+	a.Searches = true
+	return a
 }
 
 // A command belongs to the skill whose files it runs, also where nobody reads

@@ -108,6 +108,8 @@ type Action struct {
 	// Confined says that its command will run under the Set of [Session.Run].
 	// Without it whatever cannot be read from the command's text asks.
 	Confined bool
+	// Searches says that what files beneath the paths hold is shown.
+	Searches bool
 	// Asks says that the host can put a question about this call to its user. Where
 	// it cannot, nothing is asked that the call can be without: see [Session.Refused].
 	Asks bool

@@ -647,6 +647,40 @@ func TestCallIsForOneCommand(t *testing.T) {
 	}
 }
 
+// An answer that the agent does not get blocks: without one it uses the tool.
+func TestLostAnswersBlock(t *testing.T) {
+	a := newAgent(t)
+	a.start()
+	hook := func(tool, input, output string) int {
+		cmd := exec.Command("sh", "-c", program(t)+" hook claude-code "+output)
+		cmd.Env, cmd.Dir, cmd.Stdout = a.env, a.work, new(bytes.Buffer)
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"hook_event_name":"PreToolUse","session_id":"s-1","cwd":%q,"tool_name":%q,"tool_input":%s}`, a.work, tool, input))
+		cmd.Run() // the exit code tells
+		return cmd.ProcessState.ExitCode()
+	}
+	for output, want := range map[string]int{"": 0, ">&-": 2, ">/dev/null": 2, ">/dev/full": 2, ">answer": 0} {
+		for _, command := range []string{"ls", "cat /etc/shadow"} {
+			if code := hook("Bash", fmt.Sprintf(`{"command":%q}`, command), output); code != want {
+				t.Errorf("%s %s: exit code %d, want %d", command, output, code, want)
+			}
+		}
+		if code := hook("TodoWrite", `{}`, output); code != 0 {
+			t.Errorf("nothing to say %s: exit code %d", output, code)
+		}
+	}
+	unread, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread.Close()
+	cmd := exec.Command(program(t), "hook", "claude-code")
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stdin = a.env, a.work, out, strings.NewReader("{")
+	cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 2 {
+		t.Errorf("into a pipe that nobody reads: exit code %d", code)
+	}
+}
+
 // The command that is registered blocks when there is no program, when it
 // fails, and when it is killed; an agent lets everything pass at other codes.
 func TestRegisteredCommandBlocks(t *testing.T) {
@@ -658,7 +692,7 @@ func TestRegisteredCommandBlocks(t *testing.T) {
 	// has no answer.
 	run := func(t *testing.T, command, event string) int {
 		cmd := exec.Command("sh", "-c", command)
-		cmd.Env, cmd.Dir = a.env, a.work
+		cmd.Env, cmd.Dir, cmd.Stdout = a.env, a.work, new(bytes.Buffer)
 		in, err := cmd.StdinPipe()
 		if err == nil {
 			err = cmd.Start()

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -49,13 +51,31 @@ func hookCommand() *cli.Command {
 func answerHook(agent *hook.Agent) error {
 	reply := serve(agent, os.Stdin, hookDeadline)
 	os.Stderr.Write(reply.Stderr)
-	if _, err := os.Stdout.Write(reply.Stdout); err != nil {
-		return err
+	if len(reply.Stdout) > 0 {
+		signal.Ignore(syscall.SIGPIPE) // an agent that reads no more is an error as others
+		_, err := os.Stdout.Write(reply.Stdout)
+		if err == nil && discarded(os.Stdout) {
+			err = errors.New("the answer goes to nobody: standard output is closed")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if reply.Code != 0 {
 		return exitError{reply.Code}
 	}
 	return nil
+}
+
+// discarded says that what is written to a file is lost. In the place of a standard
+// output that is closed Go opens /dev/null.
+func discarded(f *os.File) bool {
+	to, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(to, null)
 }
 
 // serve answers one event. Whatever goes wrong, or takes too long, is refused.

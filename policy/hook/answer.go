@@ -1,6 +1,10 @@
 package hook
 
-import "skillrun/policy"
+import (
+	"slices"
+
+	"skillrun/policy"
+)
 
 // Answer is what is said to an event. The zero Answer refuses.
 type Answer struct {
@@ -137,7 +141,8 @@ func (e *Event) rewritten(command string) []byte {
 }
 
 // redacted is what the tool gave with each text changed; nil if nothing changes.
-// Its shape stays, since agents know each tool's.
+// Its shape stays, since agents know each tool's, and may go on with what the tool
+// gave if they do not find it.
 func (e *Event) redacted(change func(string) string) []byte {
 	if change == nil || e.output == nil {
 		return nil
@@ -147,6 +152,14 @@ func (e *Event) redacted(change func(string) string) []byte {
 		return nil
 	}
 	return b
+}
+
+// shapes are what a member "type" says of the object that it is in: in MCP's content
+// blocks, and in the results of Claude Code's Read and Write.
+var shapes = [...]string{
+	"audio", "base64", "image", "resource", "resource_link", "text",
+	"create", "file_unchanged", "notebook", "parts", "pdf", "update",
+	"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp",
 }
 
 func redact(data []byte, v *value, change func(string) string) (b []byte, changed bool) {
@@ -164,7 +177,9 @@ func redact(data []byte, v *value, change func(string) string) (b []byte, change
 		next(&v.items[i])
 	}
 	for i := range v.members {
-		next(&v.members[i].value)
+		if m := &v.members[i]; m.name != "type" || !slices.Contains(shapes[:], m.value.text) {
+			next(&m.value)
+		}
 	}
 	return append(b, data[last:v.end]...), changed
 }

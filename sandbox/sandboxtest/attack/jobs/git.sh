@@ -3,7 +3,7 @@ git init -q; git config --get core.bare; echo 1 > f; git add f; git -c user.name
 #: branches and merges
 export GIT_AUTHOR_NAME=U GIT_AUTHOR_EMAIL=u@e.test GIT_COMMITTER_NAME=U GIT_COMMITTER_EMAIL=u@e.test; git init -q -b main; seq 9 > f; git add f; git commit -qm one; git checkout -qb b; sed -i s/1/x/ f; git commit -qam two; git checkout -q main; sed -i s/9/y/ f; git commit -qam three; git merge -q b -m merged; cat f | tr '\n' ' '; git log --format=%s | sort
 #: rebase, stash, reset, clean
-export GIT_AUTHOR_NAME=U GIT_AUTHOR_EMAIL=u@e.test GIT_COMMITTER_NAME=U GIT_COMMITTER_EMAIL=u@e.test; git init -q -b main; echo 1 > f; git add f; git commit -qm one; echo 2 > f; git stash -q; cat f; git stash pop -q; cat f; git commit -qam two; git reset -q --hard HEAD~1; cat f; touch u; git clean -qf; ls; git tag t; git worktree add -q w; ls w
+export GIT_AUTHOR_NAME=U GIT_AUTHOR_EMAIL=u@e.test GIT_COMMITTER_NAME=U GIT_COMMITTER_EMAIL=u@e.test; git init -q -b main; echo 1 > f; git add f; git commit -qm one; echo 2 > f; git stash -q; cat f; git stash pop -q; cat f; git commit -qam two; git reset -q --hard HEAD~1; cat f; touch u; git clean -qf; ls; git tag t
 #: clone, fetch, gc
 export GIT_AUTHOR_NAME=U GIT_AUTHOR_EMAIL=u@e.test GIT_COMMITTER_NAME=U GIT_COMMITTER_EMAIL=u@e.test; git init -q -b main a; cd a; for i in 1 2 3; do echo $i > f$i; git add .; git commit -qm $i; done; cd ..; git clone -q a c; cd a; echo 4 > f4; git add .; git commit -qm 4; git gc -q; cd ../c; git pull -q; git log --format=%s | tr '\n' ' '; git grep -c . | wc -l | tr -d ' '; git blame -s f4 | cut -d' ' -f2-
 #: clone of a project with workflows and settings

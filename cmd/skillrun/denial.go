@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"skillrun/audit"
-	"skillrun/policy"
-	"skillrun/policy/hook"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -94,11 +92,10 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 // command chooses the names that it is refused. It is "" for what would not show
 // as it is typed.
 func grantFlag(grant string) string {
-	word := hook.Quote(grant)
-	if grant == "" || policy.Escape(word) != word {
-		return ""
+	if word := typed(grant, ""); word != "" {
+		return "--grant " + word
 	}
-	return "--grant " + word
+	return ""
 }
 
 // ownPort says whether this is a port of this machine at which the run was

@@ -95,3 +95,9 @@ var (
 	Registered = registered
 	Changer    = changer
 )
+
+// NoteWritten lists the trees of a profile, and Typed is a word to be pasted.
+var (
+	NoteWritten = noteWritten
+	Typed       = typed
+)

@@ -182,7 +182,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		set, findings, err = policy.Compose(in)
 	}
 	if errors.Is(err, policy.ErrUntrusted) && in.Tier <= policy.Untrusted && j.skill != nil {
-		err = withHint{err, "to approve this version of it: skillrun grants promote " + quote(j.skill.Dir)}
+		err = withHint{err, "to approve this version of it: skillrun grants promote " + typed(j.skill.Dir, "DIR")}
 	}
 	if err != nil {
 		return nil, err

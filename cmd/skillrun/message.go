@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/audit"
+	"skillrun/policy"
+	"skillrun/policy/hook"
 )
 
 // All messages go to stderr, one line each, and name us: stdout is the
@@ -35,6 +37,16 @@ func named(s string) string {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `\x22`) + `"`
+}
+
+// typed is a name as a word of a command line that the user may paste into a
+// shell, what where it cannot be printed.
+func typed(name, what string) string {
+	word := hook.Quote(name)
+	if name == "" || policy.Escape(word) != word {
+		return what
+	}
+	return word
 }
 
 // A hinted error knows what would help.

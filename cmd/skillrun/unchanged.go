@@ -103,7 +103,7 @@ func (r *recorder) tellUnchanged(code int) {
 	}
 	switch {
 	case len(flags) == 0 || !r.person:
-		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", named(r.unchanged[0].path))
+		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", typed(r.unchanged[0].path, "FILE"))
 	default:
 		hint("%s lets a run replace it, with whatever it brings; git restore then brings back what was left out", strings.Join(flags, " "))
 	}

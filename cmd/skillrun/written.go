@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +23,15 @@ import (
 const (
 	writtenFile   = "written"
 	manifestsFile = "manifests"
+	listsLock     = "lists" // a file, since a run may be able to open the directory
 )
+
+// listPatience is how long another process may change a list.
+const listPatience = 5 * time.Second
+
+// maxTrees is how many trees of one run are listed; more in the workspace are all of
+// it. Who could list any number would have the oldest forgotten.
+const maxTrees = 64
 
 // maxListed is how many paths such a list has. Beyond them those that are gone are
 // forgotten, and then the oldest.
@@ -52,6 +61,13 @@ func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 			trees = append(trees, r.Path)
 		}
 	}
+	if ws := p.Workspace; ws != "" && len(trees) > maxTrees {
+		trees = slices.DeleteFunc(trees, func(tree string) bool { return within(ws, tree) })
+		trees = append(trees, ws)
+	}
+	if len(trees) > maxTrees {
+		return fmt.Errorf("files may be made in %d places, more than %d: grant the directory above them", len(trees), maxTrees)
+	}
 	return note(state, writtenFile, trees)
 }
 
@@ -62,8 +78,19 @@ func note(state, list string, paths []string) error {
 		return withHint{err, stateHint}
 	}
 	defer dir.Close()
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("%s: %w", quote(state), err)
+	lock, _, err := private.OpenFile(dir, listsLock, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for end := time.Now().Add(listPatience); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) || time.Now().After(end) {
+			return fmt.Errorf("%s: locked by another process: %w", quote(lock.Name()), err)
+		}
 	}
 	data, err := private.ReadFile(dir, list, profiles.MaxWrittenList)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +99,7 @@ func note(state, list string, paths []string) error {
 	known := profiles.SplitWritten(data)
 	all := slices.Clip(known)
 	for _, path := range paths {
-		if !slices.Contains(all, path) {
+		if !slices.Contains(all, path) && (list != writtenFile || !slices.ContainsFunc(all, func(tree string) bool { return within(tree, path) })) {
 			all = append(all, path)
 		}
 	}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	skillrun "skillrun/cmd/skillrun"
 	"skillrun/policy"
@@ -344,5 +347,71 @@ func TestLivesPage(t *testing.T) {
 	}
 	if pid, err := skillrun.Changer(dir, "/w"); pid != 0 || err != nil {
 		t.Error("after the run:", pid, err)
+	}
+}
+
+// One run with a thousand trees does not have those of others forgotten.
+func TestWrittenListIsNotFlushed(t *testing.T) {
+	state := t.TempDir()
+	h := &profiles.Host{Home: "/home/u", FS: os.DirFS("/")}
+	trees := func(workspace, under string, n int) *profiles.Profile {
+		p := &profiles.Profile{Workspace: workspace}
+		for i := range n {
+			p.Paths = append(p.Paths, profiles.PathRule{Path: fmt.Sprintf("%s/%d", under, i), Tree: true, Access: profiles.Create})
+		}
+		return p
+	}
+	listed := func() []string {
+		data, err := os.ReadFile(state + "/written")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return profiles.SplitWritten(data)
+	}
+	if err := skillrun.NoteWritten(h, state, trees("/w", "/planted", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := skillrun.NoteWritten(h, state, trees("/e", "/e/d", 1100)); err != nil {
+		t.Fatal(err)
+	}
+	if got := listed(); !slices.Equal(got, []string{"/planted/0", "/e"}) {
+		t.Errorf("listed: %q", got)
+	}
+	if err := skillrun.NoteWritten(h, state, trees("/e", "/elsewhere", 1100)); err == nil {
+		t.Error("a thousand trees outside of the workspace are no error")
+	}
+	if err := skillrun.NoteWritten(h, state, trees("/e", "/e/new", 3)); err != nil || len(listed()) != 2 {
+		t.Errorf("trees in one that is listed: %v, %q", err, listed())
+	}
+}
+
+// A lock on the state directory, which a run may be able to open, stops no launch.
+func TestLockedStateDirectory(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	if out, code := a.in("work", "--", "true"); code != 0 {
+		t.Fatal(out)
+	}
+	dir, err := os.Open(a.root + "/state/skillrun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	a.write("new/x", "")
+	if out, code := a.in("new", "--timeout", "20s", "--", "true"); code != 0 {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// What a user is told to type is one word for a shell, whatever a run or a project
+// called it.
+func TestTyped(t *testing.T) {
+	for name, want := range map[string]string{"/w/a": "/w/a", "/w/a$(touch${IFS}x)": "'/w/a$(touch${IFS}x)'", "/w/a b": "'/w/a b'", "/w/\x1b[2J": "FILE", "": "FILE"} {
+		if got := skillrun.Typed(name, "FILE"); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
 	}
 }

@@ -261,9 +261,15 @@ func (l *ledger) controlMade(path string) {
 	case len(l.control) < controlsMost:
 		l.control = append(l.control, path)
 	default:
+		// What git would start counts for more than settings of an editor.
+		if i := slices.IndexFunc(l.control, func(c string) bool { return !ofRepository(c) }); i >= 0 && ofRepository(path) {
+			l.control[i] = path
+		}
 		l.unlisted++
 	}
 }
+
+func ofRepository(path string) bool { return strings.Contains(path+"/", "/.git/") }
 
 // moving notes that a directory gets another name, if the kernel agrees.
 func (l *ledger) moving(from, to string) {

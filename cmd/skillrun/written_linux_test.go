@@ -415,3 +415,21 @@ func TestTyped(t *testing.T) {
 		}
 	}
 }
+
+// A repository is told of however much else was made before it.
+func TestRepositoryAmongManyControls(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			for _, others := range []string{"3", "250"} {
+				out, code := a.in("work", append(slices.Clip(flags), "--", "sh", "-ec", `
+					for i in $(seq `+others+`); do mkdir -p t`+others+`/$i/.vscode; echo >t`+others+`/$i/.vscode/settings.json; done
+					mkdir -p sub`+others+`; cd sub`+others+`; git init -q; git config core.fsmonitor 'touch x'`)...)
+				if code != 0 || !strings.Contains(out, "sub"+others+"/.git, which the run made, has what git starts") {
+					t.Errorf("beside %s others: %d %s", others, code, out)
+				}
+			}
+		})
+	}
+}

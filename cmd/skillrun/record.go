@@ -284,12 +284,12 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	if r.cold != nil {
 		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
 	}
-	r.tellEnd(&res, code, end.Controls)
 	_, err := r.log.Append(end)
 	r.write(rep)
 	if s := r.job.session; s != nil {
 		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
 	}
+	r.tellEnd(&res, code, end.Controls) // last: a terminal that was stopped takes nothing
 	return code, err
 }
 

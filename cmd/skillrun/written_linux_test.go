@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -432,4 +433,52 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The end of a run is on record before it is told: what stderr leads to may take
+// nothing, as a terminal that the run has stopped.
+func TestEndRecordedBeforeTold(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	a.write("outside/x", "x\n")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	full := int(w.Fd()) // which is blocking from then on
+	if err := unix.SetNonblock(full, true); err != nil {
+		t.Fatal(err)
+	}
+	for one := make([]byte, 4096); err == nil; {
+		_, err = unix.Write(full, one)
+	}
+	unix.SetNonblock(full, false)
+	cmd := exec.Command(program(t), "--", "sh", "-c", "cat ../outside/x 2>/dev/null; exit 3")
+	cmd.Dir, cmd.Env, cmd.Stderr = a.work, a.env, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	told := make(chan struct{})
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		logs, _ := filepath.Glob(a.root + "/state/skillrun/audit-*")
+		recorded := false
+		for _, log := range logs {
+			b, _ := os.ReadFile(log)
+			recorded = recorded || strings.Contains(string(b), `"kind":"run.end"`)
+		}
+		if recorded {
+			break
+		}
+		if time.Now().After(end) {
+			t.Error("no end on record while stderr takes nothing")
+			break
+		}
+	}
+	go func() { defer close(told); io.Copy(io.Discard, r) }()
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("status %d", cmd.ProcessState.ExitCode())
+	}
+	<-told
 }

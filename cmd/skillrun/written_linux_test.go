@@ -319,6 +319,52 @@ func TestRunBegunBeforeApproval(t *testing.T) {
 	}
 }
 
+// A run whose plan was made before a skill was approved, and which is not yet in the
+// register when that is looked at, does not start.
+func TestApprovedWhileRunBegins(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for approved, want := range map[bool]int{false: 0, true: 125} {
+		a := newAgent(t)
+		a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+		a.write("other/x", "")
+		if out, code := a.in("other", "--", "true"); code != 0 {
+			t.Fatal(out)
+		}
+		lists := a.root + "/state/skillrun/lists"
+		lock, err := os.OpenFile(lists, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program(t), "--", "sh", "-c", "echo begun")
+		cmd.Dir, cmd.Env = a.work, a.env
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waits := func() bool { // for the lists, with its plan made
+			fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", cmd.Process.Pid))
+			return slices.ContainsFunc(fds, func(fd string) bool { to, _ := os.Readlink(fd); return to == lists })
+		}
+		for end := time.Now().Add(10 * time.Second); !waits() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+		if approved {
+			if out, code := a.in("work", "grants", "promote", "sk"); code != 0 {
+				t.Fatal(out)
+			}
+		}
+		unix.Flock(int(lock.Fd()), unix.LOCK_UN)
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != want || strings.Contains(out.String(), "begun") == approved {
+			t.Errorf("approved %v: %d %s", approved, code, out.String())
+		}
+	}
+}
+
 // A page of the register that has no room for all of a run's trees stands for all.
 func TestLivesPage(t *testing.T) {
 	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write}, {Path: "/r", Tree: true, Access: profiles.Read}},
@@ -414,6 +460,18 @@ func TestTyped(t *testing.T) {
 		if got := skillrun.Typed(name, "FILE"); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
+	}
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	a.write("sk$(touch x)/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+	out, code := a.in("work", "--preset", "paranoid", "--skill", "../sk$(touch x)", "--", "true")
+	if want := "skillrun grants promote '" + a.root + "/sk$(touch x)'"; code != 125 || !strings.Contains(out, want) {
+		t.Errorf("a skill's directory, want %s: %d %s", want, code, out)
+	}
+	a.write("work/.vscode/a", "")
+	out, _ = a.in("work", "--", "sh", "-c", `( echo >'.vscode/$(touch x)' ) 2>/dev/null; true`)
+	if want := "explain --access w --path '" + a.work + "/.vscode/$(touch x)' says"; !strings.Contains(out, want) {
+		t.Errorf("a refused file, want %s: %s", want, out)
 	}
 }
 

@@ -42,6 +42,8 @@ type surroundings struct {
 	abstract string
 }
 
+const victimProgram = "sleep"
+
 var socketTypes = []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET}
 
 func newSurroundings(t *testing.T, root, outside string) *surroundings {
@@ -53,7 +55,7 @@ func newSurroundings(t *testing.T, root, outside string) *surroundings {
 		}
 	}
 	a := &surroundings{t: t, word: fmt.Sprintf("word %x", rand.Uint64()), sockets: map[string]int{}, abstract: fmt.Sprintf("@random-%x", rand.Uint64())}
-	a.victim = exec.Command("sleep", "1000")
+	a.victim = exec.Command(victimProgram, "1000")
 	a.victim.Env, a.victim.Dir = []string{"SECRET=" + a.word}, outside
 	a.victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0}
 	var err error
@@ -280,6 +282,10 @@ func internet(n uint64) {
 func disturb(n uint64) {
 	pid, _ := strconv.Atoi(os.Getenv(victimVar))
 	if pid <= 1 {
+		return
+	}
+	// Who outlived a bare run may come here when the number is another's.
+	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(b) != victimProgram+"\n" {
 		return
 	}
 	sig := []unix.Signal{unix.SIGTERM, unix.SIGSTOP, unix.SIGUSR1, unix.SIGKILL, unix.SIGIO}[n>>8%5]

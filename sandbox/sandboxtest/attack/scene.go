@@ -375,6 +375,11 @@ func (s *scene) startVictim(p *Program) error {
 		return err
 	}
 	s.victim = cmd
+	// Not whatever this process was started with, which may be what an attempt sets.
+	const bestEffort = 2<<13 | 4
+	if _, _, err := syscall.Syscall(unix.SYS_IOPRIO_SET, 1, uintptr(cmd.Process.Pid), bestEffort); err != 0 {
+		return err
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("the other process: %w", err)

@@ -46,16 +46,17 @@ func (w *world) decisions(rounds int) error {
 		{"hook, Bash", hook, event("PreToolUse", "Bash", map[string]string{"command": short}), 8 * time.Millisecond},
 		{"hook, Read", hook, event("PreToolUse", "Read", map[string]string{"file_path": filepath.Join(work, "notes.txt")}), 8 * time.Millisecond},
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	// Not /dev/null: a hook whose answer goes to nobody blocks the call.
+	answers, err := os.Create(filepath.Join(w.dir, "answers"))
 	if err != nil {
 		return err
 	}
-	defer null.Close()
+	defer answers.Close()
 	start, err := w.event("start.json", map[string]any{"event": "start", "session": "bench"})
 	if err != nil {
 		return err
 	}
-	if _, err := w.launch([]string{w.skillrun, "decide"}, start, null); err != nil {
+	if _, err := w.launch([]string{w.skillrun, "decide"}, start, answers); err != nil {
 		return fmt.Errorf("decide: %w", err)
 	}
 	events := make([]string, len(kinds))
@@ -72,7 +73,7 @@ func (w *world) decisions(rounds int) error {
 			if len(kinds[i].argv) == 0 {
 				argv, in = []string{"/bin/true"}, os.DevNull
 			}
-			d, err := w.launch(argv, in, null)
+			d, err := w.launch(argv, in, answers)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kinds[i].name, err)
 			}

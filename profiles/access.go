@@ -234,11 +234,11 @@ func (d *Denial) Leads(path string) bool {
 	return false
 }
 
-// Through gives denials of what a denial with a Match covers by way of link, whose
-// name it covers or which leads there, where that leads to target.
+// Through gives denials of what a denial covers by way of link, whose name it covers
+// or which, with a Match, leads there, where that leads to target.
 func (d *Denial) Through(link, target string) []Denial {
 	rel, ok := beneath(d.Path, link)
-	if !ok || rel == "" || d.Match == "" || d.Spares(link) {
+	if !ok || rel == "" && d.Match != "" || d.Spares(link) {
 		return nil
 	}
 	to := Denial{Path: target, Access: d.Access, Class: d.Class, Origin: d.Origin}

@@ -255,6 +255,12 @@ func (h *Host) Lookup(command, path string) (string, error) {
 	return "", fmt.Errorf("find command %q: %w", command, err)
 }
 
+// searchable says whether names in a directory can be reached, listed or not.
+func (h *Host) searchable(dir string) bool {
+	_, err := h.lstat(Below(dir, "HEAD"))
+	return !errors.Is(err, fs.ErrPermission)
+}
+
 func (h *Host) lstat(name string) (fs.FileInfo, error) {
 	if l, ok := h.FS.(fs.ReadLinkFS); ok {
 		return l.Lstat(relative(name))

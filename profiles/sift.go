@@ -2,7 +2,9 @@ package profiles
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -16,6 +18,17 @@ type Sift struct {
 	Root    string
 	Denials []Denial
 	sieve   *Sieve
+
+	found    []Denial // by the present call of Through
+	denied   map[scope]bool
+	searched int // directories
+}
+
+// scope is what one denial refuses.
+type scope struct {
+	path, match string
+	access      Access
+	class       Class
 }
 
 // Sifts gives those by which a profile's trees are searched, in order. The names of
@@ -68,50 +81,107 @@ func (s *Sift) Covering(path string) []*Denial {
 // leading gives the denials of something beyond what is at a path, if that leads
 // elsewhere.
 func (s *Sift) leading(path string, t fs.FileMode) []*Denial {
-	if t&fs.ModeSymlink == 0 && !(t.IsRegular() && strings.EqualFold(path[strings.LastIndexByte(path, '/')+1:], ".git")) {
+	if !points(path, t) {
 		return nil
 	}
 	return s.those(path, func(d *Denial) bool { return d.Covers(path) || d.Leads(path) })
 }
 
+// points says of a name and what is there that it may lead elsewhere.
+func points(name string, t fs.FileMode) bool {
+	return t&fs.ModeSymlink != 0 || t.IsRegular() && strings.EqualFold(path.Base(name), ".git")
+}
+
 // Through gives denials of what is reached by way of what is at a path, of type t,
 // where something is denied there: a link, or a file by which git finds a
-// repository. Only what lies beneath the root is denied as such: that a link is
-// called *.pem closes nothing of the system's.
-func (s *Sift) Through(h *Host, path string, t fs.FileMode) (denials []Denial) {
-	leading := s.leading(path, t)
+// repository; and of what is reached from what these deny in turn. It leaves out
+// what it gave before. Only what lies beneath the root is denied as a secret: that a
+// link is called *.pem closes nothing of the system's.
+func (s *Sift) Through(h *Host, path string, t fs.FileMode) []Denial {
+	s.found = nil
+	s.through(h, path, s.leading(path, t))
+	return s.found
+}
+
+func (s *Sift) through(h *Host, name string, leading []*Denial) {
 	if len(leading) == 0 {
-		return nil
+		return
 	}
 	through := func(target string) {
-		rest, inside := beneath(s.Root, target)
+		_, inside := beneath(s.Root, target)
+		_, above := beneath(target, s.Root)
 		for _, d := range leading {
-			if d.Covers(path) && (rest == "" || !inside || d.Spares(target)) {
+			if d.Covers(name) && (above || !inside && d.Class != Control || d.Spares(target)) {
 				continue
 			}
-			for _, there := range d.Through(path, target) {
-				if there.Match != "" || !d.Covers(there.Path) {
-					denials = append(denials, there)
+			for _, there := range d.Through(name, target) {
+				if (there.Match != "" || !d.Covers(there.Path)) && s.add(there) {
+					s.beyond(h, &there)
 				}
 			}
 		}
 	}
-	if target, err := h.ResolvePrefix(path); err == nil && target != path {
+	if target, err := h.ResolvePrefix(name); err == nil && target != name {
 		through(target)
 		// Who replaced a link on the way would make another the target.
-		for _, link := range h.Links(path) {
-			if rest, inside := beneath(s.Root, link); inside && rest != "" && link != path {
-				denials = append(denials, Denial{Path: link, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin})
+		for _, link := range h.Links(name) {
+			if link != name {
+				s.add(Denial{Path: link, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin})
 			}
 		}
 	}
-	if dir, common := h.GitDirectories(path); dir != "" && dir != path {
+	if dir, common := h.GitDirectories(name); dir != "" && dir != name {
 		through(dir)
 		if common != dir {
 			through(common)
 		}
 	}
-	return denials
+}
+
+// add notes a denial, unless there is one for that already, here or above.
+func (s *Sift) add(d Denial) bool {
+	for above := (scope{d.Path, d.Match, d.Access, d.Class}); ; above.path = path.Dir(above.path) {
+		if s.denied[above] {
+			return false
+		}
+		if above.path == "/" || d.Match != "" {
+			break
+		}
+	}
+	if s.denied == nil {
+		s.denied = map[scope]bool{}
+	}
+	s.denied[scope{d.Path, d.Match, d.Access, d.Class}] = true
+	s.found = append(s.found, d)
+	return true
+}
+
+// mostBeyond is how many directories are searched that links lead to.
+const mostBeyond = 16384
+
+// beyond follows what d, to which something led, is about. Where not all of that can
+// be looked at, nothing beneath the root may be what it leads to.
+func (s *Sift) beyond(h *Host, d *Denial) {
+	s.through(h, d.Path, []*Denial{d})
+	var search func(dir string)
+	search = func(dir string) {
+		entries, err := fs.ReadDir(h.FS, relative(dir))
+		if s.searched++; s.searched > mostBeyond || err != nil && !errors.Is(err, fs.ErrNotExist) && h.searchable(dir) {
+			s.add(Denial{Path: s.Root, Access: d.Access, Class: d.Class, Origin: d.Origin})
+			return
+		}
+		for _, e := range entries {
+			at := Below(dir, e.Name())
+			if e.IsDir() {
+				search(at)
+			} else if points(at, e.Type()) && (d.Covers(at) || d.Leads(at)) {
+				s.through(h, at, []*Denial{d})
+			}
+		}
+	}
+	if info, err := h.lstat(d.Path); err == nil && info.IsDir() {
+		search(d.Path)
+	}
 }
 
 func (s *Sift) those(path string, which func(*Denial) bool) (list []*Denial) {

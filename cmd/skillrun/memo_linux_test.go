@@ -290,6 +290,7 @@ func TestMemoSifts(t *testing.T) {
 		// What leads elsewhere from where something is denied counts, too.
 		{"ln -s ../a a/b/link", true}, {"ln -s ../x a/b/.envrc", false}, {":", true}, {"ln -sfn ../y a/b/.envrc", false}, {"rm a/b/.envrc", false},
 		{"mkdir r; echo 'gitdir: ../q' > r/.git; sleep 2.1", false}, {"echo x > r/x", true}, {"echo 'gitdir: ../p' > r/.git", false}, {"rm -r r", false}, {":", true},
+		{"mkdir -p t/u; ln -s t .husky; sleep 2.1", false}, {":", true}, {"ln -s ../../a t/u/a", false}, {"rm -r t .husky", false},
 		{"mkdir closed; chmod 111 closed", os.Getuid() == 0}, // what cannot be listed may hold anything
 	} {
 		change(c.then)

@@ -173,19 +173,27 @@ ln -s ../outside/diary run.py; ln -s ../outside/tool tool; :`
 }
 
 // Where a denied name is a link, what it leads to in the workspace is denied; so is
-// what git obeys where a file at any depth leads to a repository.
+// what git obeys where a file at any depth leads to a repository, and what links in a
+// directory that one led to lead to.
 func TestDeniedLinks(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example", ".env.stage": "current", "current": "dir/staged", "dir": "conf"}
-	const tries = `cat conf/development conf/local; for f in conf/envrc ai/settings.json ci/workflows/x.yml editor/tasks.json later.json sub/deep/real/hooks/post-commit sub/deep/real/config; do mkdir -p $(dirname $f); echo evil >>$f; done
+	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example", ".env.stage": "current", "current": "dir/staged", "dir": "conf",
+		"ai/settings.local.json": "../conf/own", "ai/commands": "../cmds", "cmds/x.md": "step", "cmds/step": "../docs/x.md", "ai/agents": "../later/agents", ".devcontainer": "../outside/dev", "sub/deep/real/info": "../info"}
+	const tries = `cat conf/development conf/local; for f in conf/envrc ai/settings.json ci/workflows/x.yml editor/tasks.json later.json sub/deep/real/hooks/post-commit sub/deep/real/config \
+	conf/own docs/x.md cmds/new later/agents/x.md conf/container sub/deep/info/attributes; do mkdir -p $(dirname $f); echo evil >>$f; done
 echo X >m; mv -f m current; ln -s ai d2; mv -T d2 dir; rm current dir
+echo evil >e; mv -f e docs/x.md; rm -f e; rm cmds/step && echo evil >cmds/step; mv cmds c && mkdir cmds && echo evil >cmds/y; mv docs d && mkdir docs && echo evil >docs/x.md; ln -s sub later
 cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 	set := func(a *agent) {
 		for _, name := range []string{"conf/development", "conf/local", "conf/staged"} {
 			a.write("work/"+name, "hidden\n")
 		}
-		for _, name := range []string{"conf/envrc", "ai/settings.json", "ci/workflows/x.yml", "editor/tasks.json", "sub/deep/real/config"} {
+		for _, name := range []string{"conf/envrc", "ai/settings.json", "ci/workflows/x.yml", "editor/tasks.json", "sub/deep/real/config", "conf/own", "docs/x.md", "conf/container", "cmds/y"} {
 			a.write("work/"+name, "was\n")
+		}
+		a.write("outside/dev/x", "")
+		if err := os.Symlink(filepath.Join(a.work, "conf/container"), filepath.Join(a.outside, "dev/devcontainer.json")); err != nil {
+			t.Fatal(err)
 		}
 		a.write("work/.env.example", "example\n")
 		a.write("work/sub/deep/.git", "gitdir: ./real\n")
@@ -231,7 +239,7 @@ cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 	}
 	a := newAgent(t)
 	set(a)
-	if out := try(a, "env"); !strings.Contains(out, "hidden") || len(evil(a)) < 8 { // by both names
+	if out := try(a, "env"); !strings.Contains(out, "hidden") || len(evil(a)) < 14 { // by both names
 		t.Errorf("control: %q: %s", evil(a), out)
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// MaxPath is the most bytes of a path that is looked at: Linux takes no longer one
+// (PATH_MAX, without the zero byte), nor does any other system.
+const MaxPath = 4095
+
 // Request is one action that an agent wants to take, as a hook sees it.
 type Request struct {
 	Capability string // dotted name, without wildcards

@@ -50,12 +50,13 @@ type Event struct {
 	// Uses are the caller's to fill in.
 	Requests []policy.Request
 
-	dir    string // where the call wants its command run; "" if it does not say
-	wire   string // the event in the agent's words
-	data   []byte
-	home   string
-	input  *value // an object; nil without a tool
-	output *value // what the tool gave
+	spelled int    // alternatives of its patterns, beyond one for each
+	dir     string // where the call wants its command run; "" if it does not say
+	wire    string // the event in the agent's words
+	data    []byte
+	home    string
+	input   *value // an object; nil without a tool
+	output  *value // what the tool gave
 }
 
 // Command is the shell command of a use of the shell, "" of anything else.
@@ -147,8 +148,8 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 		return fail(fmt.Errorf("unknown event %q", policy.Escape(e.wire)))
 	case !ValidID(e.Session):
 		return fail(fmt.Errorf("%s is not 1 to 128 letters, digits, \".\", \"_\", \"-\"", f.session))
-	case !pathpkg.IsAbs(e.Cwd) || strings.IndexByte(e.Cwd, 0) >= 0:
-		return fail(fmt.Errorf("%s is not an absolute path", f.cwd))
+	case !pathpkg.IsAbs(e.Cwd) || strings.IndexByte(e.Cwd, 0) >= 0 || len(e.Cwd) > policy.MaxPath:
+		return fail(fmt.Errorf("%s is not an absolute path of at most %d bytes", f.cwd, policy.MaxPath))
 	}
 	if !ValidID(e.Call) {
 		e.Call = ""
@@ -304,6 +305,8 @@ func (e *Event) absolute(p string) (string, error) {
 	switch {
 	case strings.IndexByte(p, 0) >= 0:
 		return "", errors.New("a path holds NUL")
+	case len(p) > policy.MaxPath:
+		return "", fmt.Errorf("a path of more than %d bytes", policy.MaxPath)
 	case strings.TrimFunc(p, blank) != p:
 		return "", errors.New("a path begins or ends with a space")
 	case p == "~" || strings.HasPrefix(p, "~/"):
@@ -348,6 +351,9 @@ func (e *Event) matched(dir, wild string) ([]string, error) {
 		return nil, errors.New("a pattern that begins with ~")
 	}
 	all, err := alternatives(wild)
+	if e.spelled += len(all) - 1; e.spelled > maxAlternatives {
+		return nil, errAlternatives
+	}
 	for i, w := range all {
 		if !pathpkg.IsAbs(w) {
 			w = dir + "/" + w
@@ -358,7 +364,9 @@ func (e *Event) matched(dir, wild string) ([]string, error) {
 	return slices.Compact(all), err
 }
 
-const maxAlternatives = 1000
+const maxAlternatives = 1000 // of the patterns of one call
+
+var errAlternatives = errors.New("patterns with more than 1000 alternatives")
 
 // alternatives are a pattern and what its braces stand for: {a,b} is spelled out
 // before anything is matched, and can spell a root or "..".
@@ -396,7 +404,7 @@ func alternatives(pattern string) ([]string, error) {
 				all = append(all, p[:open]+p[cut+1:to]+p[end+1:])
 			}
 			if len(all) > maxAlternatives {
-				return nil, fmt.Errorf("a pattern with more than %d alternatives", maxAlternatives)
+				return nil, errAlternatives
 			}
 			break
 		}

@@ -109,6 +109,43 @@ func TestTrimmedPathsRefused(t *testing.T) {
 	}
 }
 
+// A path that no system takes is refused, before anything is made of it: an event
+// has room for millions.
+func TestLongPaths(t *testing.T) {
+	long := strings.Repeat("a/", policy.MaxPath/2) + "a"
+	for _, c := range [][3]string{
+		{"claude-code", "Read", `{"file_path":"%s"}`},
+		{"claude-code", "Grep", `{"pattern":"x","path":"%s"}`},
+		{"claude-code", "Glob", `{"pattern":"%s"}`},
+		{"codex", "apply_patch", `{"input":"*** Delete File: %s"}`},
+		{"gemini", "read_many_files", `{"include":["a","%s"]}`},
+		{"gemini", "run_shell_command", `{"command":"ls","dir_path":"%s"}`},
+		{"generic", "write", `{"path":["%s"]}`},
+	} {
+		if _, err := paths(c[0], c[1], fmt.Sprintf(c[2], long)); err != nil {
+			t.Errorf("%s, the control: %v", c[1], err)
+		}
+		if _, err := paths(c[0], c[1], fmt.Sprintf(c[2], long+"a")); !strings.Contains(fmt.Sprint(err), "more than 4095 bytes") {
+			t.Errorf("%s: %v", c[1], err)
+		}
+	}
+	for dir, want := range map[string]string{"/" + long[1:]: "<nil>", "/" + long: "cwd is not an absolute path of at most 4095 bytes"} {
+		_, err := hook.Find("generic").Read([]byte(`{"event":"before_tool","session":"s-1","cwd":"`+dir+`","tool":"shell","input":{"command":"ls"}}`), home)
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("a directory of %d bytes: %v, want %s", len(dir), err, want)
+		}
+	}
+	wild := func(n int) string {
+		return `{"include":[` + strings.Repeat(`"{`+strings.Repeat(",", 98)+`}",`, n) + `"a"]}`
+	}
+	if _, err := paths("gemini", "read_many_files", wild(10)); err != nil {
+		t.Errorf("patterns, the control: %v", err)
+	}
+	if _, err := paths("gemini", "read_many_files", wild(11)); !strings.Contains(fmt.Sprint(err), "more than 1000 alternatives") {
+		t.Errorf("patterns: %v", err)
+	}
+}
+
 // An event is read in the time that it takes to send, whatever is in it; one of
 // more values than that is refused.
 func TestManyValues(t *testing.T) {

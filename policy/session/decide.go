@@ -107,6 +107,11 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if strings.ContainsRune(a.command(), 0) {
 		return v, nil, look, errors.New("the command has a zero byte in it")
 	}
+	for i := range a.Requests {
+		if slices.ContainsFunc(a.Requests[i].Paths, func(p string) bool { return len(p) > policy.MaxPath }) {
+			return v, nil, look, fmt.Errorf("a path of more than %d bytes", policy.MaxPath)
+		}
+	}
 	dir, err := s.dirOf(a.Dir)
 	if err != nil {
 		return v, nil, look, err

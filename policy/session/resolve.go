@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"skillrun/policy"
 )
 
 // maxLinks is how many links of one path are followed: path_resolution(7).
@@ -16,20 +18,34 @@ const nowhere = "\x00"
 // links are the links of the paths that one action names: the text of a link,
 // "" of what is none or is not there. Commands name many files of few
 // directories, and each costs a system call.
-type links map[string]string
+type links struct {
+	texts map[string]string
+	size  int // of the paths, in bytes
+}
 
-func (l links) read(path string) string {
-	text, ok := l[path]
-	if !ok {
-		text, _ = os.Readlink(path)
-		l[path] = text
+// maxNoted bounds the paths whose links are remembered, in bytes: an event can name
+// thousands of paths that are thousands of directories deep.
+const maxNoted = 1 << 20
+
+func (l *links) read(path string) string {
+	text, ok := l.texts[path]
+	if ok {
+		return text
+	}
+	text, _ = os.Readlink(path)
+	if l.size += len(path); l.size <= maxNoted {
+		l.texts[path] = text
 	}
 	return text
 }
 
 // resolve follows the links of an absolute path as the kernel does, the last one
 // too and those that lead to what is not there yet: that is what would be made.
-func (l links) resolve(path string) string {
+func (l *links) resolve(path string) string {
+	// From a directory that can be named, by a path that can be.
+	if len(path) > 2*policy.MaxPath+1 {
+		return nowhere
+	}
 	followed := 0
 	at, rest := "/", path
 	for rest != "" {
@@ -85,9 +101,9 @@ func (s *Session) absolute(path, dir string) string {
 	return path
 }
 
-func (s *Session) links() links {
+func (s *Session) links() *links {
 	if s.seen == nil {
-		s.seen = links{}
+		s.seen = &links{texts: map[string]string{}}
 	}
 	return s.seen
 }

@@ -46,7 +46,7 @@ type Session struct {
 	lock            *os.File
 	log             *audit.Log
 	file            string            // of the document
-	seen            links             // of one action
+	seen            *links            // of one action
 	files, controls *policy.Protected // for what is in no run, and in one
 }
 

@@ -116,9 +116,8 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
 // first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
 // abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
-// bothered with them.
+// bothered with them, unless the run fails and nothing else was refused.
 func spare(d audit.Denial) bool {
-	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
 	switch dir = filepath.Clean(dir); {
 	case d.Class != "":
@@ -138,7 +137,14 @@ func spare(d audit.Denial) bool {
 	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":
 		return d.Access == "write" || d.Access == "create"
 	}
-	return filepath.Base(dir) == ".cargo" && cargoNotes(d) || d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled)
+	return filepath.Base(dir) == ".cargo" && cargoNotes(d) || compiledCode(d)
+}
+
+// compiledCode says whether it was Python's compiled code that was to be made, for
+// want of which no program of it fails.
+func compiledCode(d audit.Denial) bool {
+	const compiled = "__pycache__"
+	return d.Class == "" && d.Access == "create" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
 }
 
 // cargoNotes says whether a file is one that cargo locks, or in which it notes what

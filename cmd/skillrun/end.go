@@ -33,8 +33,10 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	}
 	r.tellUnchanged(code)
 	r.tellDeletions(code)
-	if r.show && told == 0 && code != 0 && r.six != nil {
-		say("denied %s", denialLine(r.job, r.profile, *r.six)) // it may have wanted it after all
+	if r.show && told == 0 && code != 0 {
+		for _, d := range r.without {
+			say("denied %s", denialLine(r.job, r.profile, d))
+		}
 	}
 	if res.TimedOut {
 		say("timed out after %v: everything was ended", r.profile.Limits.Wall)

@@ -53,7 +53,7 @@ type recorder struct {
 	dropped int
 	shown   int
 	spared  int
-	six     *sandbox.Refusal // of IPv6, spared
+	without []sandbox.Refusal // spared, told if the run fails: it may have wanted them after all
 	lifting []lifting
 	// unchanged are control files that the run wanted to change.
 	unchanged []unchanged
@@ -221,8 +221,8 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.denials = append(r.denials, rec)
 	if r.spare(rec) {
 		r.spared++
-		if d.What == sandbox.SocketIPv6 {
-			r.six = &d
+		if !compiledCode(rec) && len(r.without) < shownDenials {
+			r.without = append(r.without, d)
 		}
 		return
 	}
@@ -287,7 +287,13 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 	_, err := r.log.Append(end)
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
+		denials := slices.DeleteFunc(slices.Clone(r.denials), r.spare)
+		if len(denials) == 0 && code != 0 {
+			for _, d := range r.without {
+				denials = append(denials, denialOf(d))
+			}
+		}
+		err = errors.Join(err, s.tell(r.id, denials, r.dropped, r.wants(), r.profile.Redact))
 	}
 	r.tellEnd(&res, code, end.Controls) // last: a terminal that was stopped takes nothing
 	return code, err

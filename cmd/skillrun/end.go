@@ -58,8 +58,8 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
 	}
-	if path := r.unseen(); code != 0 && path != "" {
-		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", sharedAbove(path), named(path))
+	if own, path := r.unseen(code); path != "" {
+		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", own, named(path))
 		if g := grantFlag("filesystem.read:" + path); g != "" {
 			line += "; " + g + " shows it"
 		}
@@ -210,23 +210,33 @@ func hasFile(tree string) bool {
 	return found
 }
 
-// unseen gives the first file that the command names in a directory of all users
-// which it could not see: the run had one of its own in that place.
-func (r *recorder) unseen() string {
-	if r.temp == "" || r.job.session != nil {
-		return ""
+// unseen gives the first file that a failed command names in a directory of all users,
+// or in HOME, which it could not see: the run had one of its own in that place.
+func (r *recorder) unseen(code int) (own, path string) {
+	if code == 0 || r.temp == "" || r.job.session != nil {
+		return "", ""
+	}
+	hidden := func(path string) bool {
+		v := r.profile.Allows(path, profiles.Read)
+		return !v.Allowed && v.Denial == nil
 	}
 	for _, word := range r.job.argv[1:] {
-		path, err := r.job.host.Resolve(word)
-		if !filepath.IsAbs(word) || err != nil || sharedAbove(path) == "" {
-			continue
+		for _, name := range regexp.MustCompile(homeNames).FindAllString(word, -1) {
+			if path, err := r.job.host.Resolve(ofHome(name, r.job.host.Home)); err == nil && hidden(path) {
+				return "HOME", name
+			}
 		}
-		if v := r.profile.Allows(path, profiles.Read); !v.Allowed && v.Denial == nil {
-			return path
+		path, err := r.job.host.Resolve(word)
+		if filepath.IsAbs(word) && err == nil && sharedAbove(path) != "" && hidden(path) {
+			return sharedAbove(path), path
 		}
 	}
-	return ""
+	return "", ""
 }
+
+// homeNames are the names by which a shell's text has what lies in HOME, as far as
+// they are plain.
+const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
 
 // homeWords are how a program's text asks where HOME is, or what lies below.
 const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`

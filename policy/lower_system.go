@@ -216,6 +216,11 @@ func (l *lowering) environment(p *profiles.Profile) {
 			p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: name, Value: value, Origin: profiles.Origin{Source: "built-in:base", Reason: reason}})
 		}
 	}
+	for _, v := range profiles.EnvKept(l.host, p.Env.Deny) {
+		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == v.Name }) {
+			p.Env.Set = append(p.Env.Set, v)
+		}
+	}
 	if p.Network.Mode == profiles.NetNone {
 		set("npm_config_update_notifier", "false", "npm asks nobody for a newer npm")
 		set("PIP_DISABLE_PIP_VERSION_CHECK", "1", "pip asks nobody for a newer pip")

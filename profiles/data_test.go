@@ -2,6 +2,7 @@ package profiles_test
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -347,6 +348,34 @@ func TestEnvDefaults(t *testing.T) {
 	}
 	if ok, _ := e.Passes("OTHER_API_KEY"); ok {
 		t.Error("allowing one variable let another pass")
+	}
+}
+
+// A value that is kept is one of a variable that is denied, whose denial says which
+// values are not; nothing else passes by it.
+func TestEnvKept(t *testing.T) {
+	var e profiles.Env
+	e.Pass, e.Deny = profiles.EnvDefaults()
+	for name, value := range map[string]string{"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": ":", "EDITOR": "/bin/true", "VISUAL": "true", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "/usr/bin/cat"} {
+		passes, rule := e.Passes(name)
+		if passes || rule == nil || !strings.Contains(rule.Origin.Reason, "unless it is "+path.Base(value)) && value != ":" {
+			t.Errorf("%s: %v %+v", name, passes, rule)
+		}
+		kept := func(value string, deny ...profiles.EnvRule) bool {
+			vars := profiles.EnvKept(&profiles.Host{Env: map[string]string{name: value}}, append(deny, e.Deny...))
+			return len(vars) == 1 && vars[0].Name == name && vars[0].Value == value && vars[0].Origin.Reason != ""
+		}
+		if !kept(value) {
+			t.Errorf("%s=%s is not kept", name, value)
+		}
+		for _, other := range []string{"", "vi", value + " ", value + ";id", "./" + value, "/tmp/" + path.Base(value), strings.ToUpper(value) + "!"} {
+			if kept(other) {
+				t.Errorf("%s=%s is kept", name, other)
+			}
+		}
+		if kept(value, profiles.EnvRule{Name: name, Origin: profiles.Origin{Source: "config"}}) {
+			t.Errorf("%s=%s is kept against the user's denial", name, value)
+		}
 	}
 }
 

@@ -73,8 +73,8 @@ var denyRows = []denyRow{
 	{Name: "CARGO_REGISTR*", Reason: "registries and tokens"},
 	{Name: "MAKEFLAGS", Reason: "--eval runs commands"},
 	{Name: "GIT_SSH*", Reason: "a command"},
-	{Name: "GIT_PAGER*", Reason: "a command"},
-	{Name: "GIT_*EDITOR", Reason: "a command"},
+	{Name: "GIT_PAGER*", Reason: "a command, unless it is cat"},
+	{Name: "GIT_*EDITOR", Reason: "a command, unless it is true or :"},
 	{Name: "GIT_EXTERNAL_DIFF", Reason: "a command"},
 	{Name: "GIT_ASKPASS", Reason: "a command"},
 	{Name: "GIT_PROXY_COMMAND", Reason: "a command"},
@@ -92,10 +92,10 @@ var denyRows = []denyRow{
 	{Name: "GIT_TRACE*", Reason: "writes files, with credentials in them"},
 	{Name: "SSH_ASKPASS", Reason: "a program that ssh runs"},
 	{Name: "SUDO_ASKPASS", Reason: "a program that sudo runs"},
-	{Name: "PAGER", Reason: "a command"},
-	{Name: "MANPAGER", Reason: "a command"},
-	{Name: "EDITOR", Reason: "a command"},
-	{Name: "VISUAL", Reason: "a command"},
+	{Name: "PAGER", Reason: "a command, unless it is cat"},
+	{Name: "MANPAGER", Reason: "a command, unless it is cat"},
+	{Name: "EDITOR", Reason: "a command, unless it is true or :"},
+	{Name: "VISUAL", Reason: "a command, unless it is true or :"},
 	{Name: "BROWSER", Reason: "a command"},
 	{Name: "LESSOPEN", Reason: "a command that less runs for every file"},
 	{Name: "LESSCLOSE", Reason: "a command that less runs for every file"},
@@ -215,6 +215,16 @@ var denyRows = []denyRow{
 	{Name: "HTTP_PROXY", Reason: "proxy, often with its password; a run with network is given its own"},
 	{Name: "HTTPS_PROXY", Reason: "proxy, often with its password; a run with network is given its own"},
 	{Name: "ALL_PROXY", Reason: "proxy, often with its password; a run with network is given its own"},
+}
+
+var keepRows = []keepRow{
+	{Name: "GIT_EDITOR", Reason: "no editor is opened: what git proposes is taken", Values: []string{"true", ":", "/bin/true", "/usr/bin/true"}},
+	{Name: "GIT_SEQUENCE_EDITOR", Reason: "no editor is opened: what git proposes is taken", Values: []string{"true", ":", "/bin/true", "/usr/bin/true"}},
+	{Name: "EDITOR", Reason: "no editor is opened: what git proposes is taken", Values: []string{"true", ":", "/bin/true", "/usr/bin/true"}},
+	{Name: "VISUAL", Reason: "no editor is opened: what git proposes is taken", Values: []string{"true", ":", "/bin/true", "/usr/bin/true"}},
+	{Name: "GIT_PAGER", Reason: "no pager is started: the output comes as it is", Values: []string{"cat", "/bin/cat", "/usr/bin/cat"}},
+	{Name: "PAGER", Reason: "no pager is started: the output comes as it is", Values: []string{"cat", "/bin/cat", "/usr/bin/cat"}},
+	{Name: "MANPAGER", Reason: "no pager is started: the output comes as it is", Values: []string{"cat", "/bin/cat", "/usr/bin/cat"}},
 }
 
 var passRows = []passRow{

@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+const ofEnvironment = "built-in:environment"
+
 // EnvDefaults gives the rules of the environment that every run starts from:
 // the variables that are passed (language, terminal, build settings), and those
 // that are not, whatever else is passed by a wildcard: variables that make
@@ -12,12 +14,26 @@ import (
 func EnvDefaults() (pass, deny []EnvRule) {
 	pass, deny = make([]EnvRule, 0, len(passRows)), make([]EnvRule, 0, len(denyRows))
 	for _, row := range passRows {
-		pass = append(pass, EnvRule{Name: row.Name, Origin: Origin{Source: "built-in:environment", Reason: row.Reason}})
+		pass = append(pass, EnvRule{Name: row.Name, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
 	}
 	for _, row := range denyRows {
-		deny = append(deny, EnvRule{Name: row.Name, Origin: Origin{Source: "built-in:environment", Reason: row.Reason}})
+		deny = append(deny, EnvRule{Name: row.Name, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
 	}
 	return pass, deny
+}
+
+// EnvKept gives those of the caller's variables that EnvDefaults denies and whose
+// value chooses nothing, such as GIT_EDITOR=true, unless another denial is of them.
+func EnvKept(h *Host, deny []EnvRule) (kept []EnvVar) {
+	for _, row := range keepRows {
+		value, ok := h.Env[row.Name]
+		if ok && slices.Contains(row.Values, value) && !slices.ContainsFunc(deny, func(r EnvRule) bool {
+			return r.Origin.Source != ofEnvironment && matchName(r.Name, row.Name)
+		}) {
+			kept = append(kept, EnvVar{Name: row.Name, Value: value, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
+		}
+	}
+	return kept
 }
 
 // Passes says whether the run receives the caller's variable name, and the rule

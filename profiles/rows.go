@@ -44,6 +44,10 @@ type (
 	denyRow struct {
 		Name, Reason string
 	}
+	keepRow struct {
+		Name, Reason string
+		Values       []string
+	}
 	hostRow struct {
 		Group, Host, Reason string
 		Ports               []int64

@@ -269,43 +269,70 @@ func (r *right) expand(scope string) []string {
 	if s.glob == "" {
 		return []string{root}
 	}
+	pattern := strings.Split(s.glob, "/")
+	deep := slices.Index(pattern, "**")
 	var found []string
-	budget := 10000 // names looked at
-	var walk func(dir string, pattern []string)
-	walk = func(dir string, pattern []string) {
+	var walk func(dir string, above []string)
+	walk = func(dir string, above []string) {
+		if !r.looks(1, scope) {
+			return
+		}
 		entries, _ := fs.ReadDir(r.host.FS, fsName(dir))
 		for _, e := range entries {
-			if budget--; budget < 0 {
+			if !r.looks(1, scope) {
 				return
 			}
 			name := path.Join(dir, e.Name())
-			if matchPath(pattern, []string{e.Name()}) {
+			below := append(above[:len(above):len(above)], e.Name())
+			n := len(below)
+			if matchPath(pattern, below) {
 				if resolved, err := r.host.Resolve(name); err == nil && within(root, resolved) && !(r.user && !r.refused && Linked(r.host, r.place.Workspace, name) != "") {
 					found = append(found, resolved)
 				}
-			} else if e.IsDir() {
-				if pattern[0] == "**" {
-					walk(name, pattern)
-				} else if len(pattern) > 1 && matchPath(pattern[:1], []string{e.Name()}) {
-					walk(name, pattern[1:])
-				}
+			} else if e.IsDir() && (deep >= 0 && n > deep || n < len(pattern) && matchPath(pattern[n-1:n], below[n-1:])) {
+				walk(name, below)
 			}
 		}
 	}
-	walk(root, strings.Split(s.glob, "/"))
+	walk(root, nil)
 	return found
+}
+
+// maxLooks is how many files and directories all patterns of a run may look at, and
+// again all those of what is refused: a launch waits for it.
+const maxLooks = 100_000
+
+// looks says whether there may be n looks more for a pattern. Where there may not,
+// there is no Profile, unless it holds the pattern itself, as a denial.
+func (r *right) looks(n int, pattern string) bool {
+	looked := &r.looked
+	if r.refused {
+		looked = &r.lookedRefused
+	}
+	if *looked += n; *looked <= maxLooks {
+		return true
+	}
+	if r.excess == nil && !(r.refused && r.denies() != 0) {
+		r.excess = errorAt(r.entry.Pos, "%s: more than %d files would be looked at for patterns: name directories, or fewer patterns", Escape(pattern), maxLooks)
+	}
+	return false
+}
+
+// denies is the access that denials by pattern take away.
+func (r *right) denies() profiles.Access {
+	return map[meaning]profiles.Access{
+		readFiles: profiles.Read, readSource: profiles.Read,
+		writeFiles: profiles.Write | profiles.Create, writeSource: profiles.Write | profiles.Create,
+		deleteFiles: profiles.Delete, deleteSource: profiles.Delete,
+		executeSource: profiles.Execute,
+	}[r.capability.means]
 }
 
 // denyPatterns turns a refused entry's patterns into denials by pattern, which
 // also cover what appears later. They may cover more than the pattern says:
 // the same name deeper down.
 func (r *right) denyPatterns(e *Entry) []profiles.Denial {
-	access := map[meaning]profiles.Access{
-		readFiles: profiles.Read, readSource: profiles.Read,
-		writeFiles: profiles.Write | profiles.Create, writeSource: profiles.Write | profiles.Create,
-		deleteFiles: profiles.Delete, deleteSource: profiles.Delete,
-		executeSource: profiles.Execute,
-	}[r.capability.means]
+	access := r.denies()
 	if access == 0 {
 		return nil
 	}

@@ -43,8 +43,9 @@ type Mount struct {
 // not allowed contribute nothing, Confirm included: see [Set.Pending]. What a
 // Profile cannot express becomes a Demand, which back ends report as a gap.
 //
-// It fails if a directory of in cannot be resolved or a mount is refused, and
-// on nothing that a manifest says.
+// It fails if a directory of in cannot be resolved or a mount is refused, and of
+// what a manifest says on patterns alone, for which too many files would have to be
+// looked at.
 func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}, kept: map[string]bool{}}
 	var err error
@@ -66,6 +67,9 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 	l.base(p)
 	for i := range taxonomy {
 		l.capability(p, &taxonomy[i])
+	}
+	if l.excess != nil {
+		return nil, l.excess
 	}
 	for _, e := range s.grants.of(unixSocket) {
 		if e.Lapsed(in.Now) == "" {
@@ -111,6 +115,9 @@ type lowering struct {
 	// excepts are paths that were granted by name, which lift denials.
 	excepts []exception
 	kept    map[string]bool // paths of settings and skills
+
+	looked, lookedRefused int   // at files, for patterns
+	excess                error // of the first pattern that would have looked at too many
 }
 
 type exception struct {

@@ -72,26 +72,31 @@ func (s *pathScope) covers(name string) bool {
 // matchPath matches components against a pattern; what lies beneath a match
 // matches too.
 func matchPath(pattern, name []string) bool {
-	if len(pattern) == 0 {
-		return true
-	}
-	if pattern[0] == "**" {
-		for i := 0; i <= len(name); i++ {
-			if matchPath(pattern[1:], name[i:]) {
-				return true
-			}
+	last, at := -1, 0 // the "**" that was met last, and the component that it ends before
+	for i, j := 0, 0; i < len(pattern); {
+		switch {
+		case pattern[i] == "**":
+			last, at = i, j
+			i++
+		case j < len(name) && matchName(pattern[i], name[j]):
+			i, j = i+1, j+1
+		case last >= 0 && at < len(name):
+			at++
+			i, j = last+1, at
+		default:
+			return false
 		}
-		return false
 	}
-	if len(name) == 0 {
-		return false
+	return true
+}
+
+// matchName matches one component.
+func matchName(pattern, name string) bool {
+	if strings.ContainsAny(pattern, `\[`) { // they stand for themselves
+		pattern = strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern)
 	}
-	// Brackets and backslashes stand for themselves.
-	p := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern[0])
-	if ok, err := path.Match(p, name[0]); !ok || err != nil {
-		return false
-	}
-	return matchPath(pattern[1:], name[1:])
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
 }
 
 // beneath says whether name is root or lies beneath it, and gives the rest.

@@ -108,8 +108,10 @@ type Spec struct {
 	// Nested is called for each run that is started inside this one, from any
 	// goroutine. It must not block.
 	Nested func(Inner)
-	// Signals are forwarded to the command; see [CatchSignals].
-	Signals <-chan os.Signal
+	// Signals gives signals to forward to the command, as [CatchSignals] does, and
+	// is called, if it is not nil, when there is about to be one, and again for a
+	// second try: until then they do what they do to any program.
+	Signals func() (<-chan os.Signal, error)
 }
 
 // Started is what is known before a command runs.

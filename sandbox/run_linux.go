@@ -92,14 +92,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	jobs := jobControl()
-	if jobs {
-		release, err := leaveStops()
-		if err != nil {
-			return Result{}, err
-		}
-		defer release()
-	}
 	own.takeCache(spec, features.Notify && features.Seccomp)
 	furnish := sync.OnceValue(func() error {
 		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
@@ -151,6 +143,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}()
 	}
 	watcher := newWatcher(spec, group)
+	jobs := jobControl()
 	cmd := &linux.Command{
 		Path: spec.Path,
 		Argv: spec.Argv,
@@ -191,6 +184,17 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		spec.Starting(s)
 	}
+	signals, err := spec.signals()
+	if err != nil {
+		return Result{}, err
+	}
+	if jobs {
+		release, err := leaveStops()
+		if err != nil {
+			return Result{}, err
+		}
+		defer release()
+	}
 	p, err := linux.Start(plan, cmd)
 	if err != nil {
 		return Result{}, err
@@ -206,7 +210,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	defer time.AfterFunc(settleAfter, settle).Stop()
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
 	watcher.start(p)
-	stop := forward(spec.Signals, p.Signal)
+	stop := forward(signals, p.Signal)
 	state, err := p.Wait()
 	limit := watcher.close(&state)
 	stop()

@@ -183,6 +183,10 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 		return Result{}, fmt.Errorf("start the command: %w", err)
 	}
 	defer envFile.Close()
+	signals, err := spec.signals()
+	if err != nil {
+		return Result{}, err
+	}
 	child, err := os.StartProcess(args[0], args, &os.ProcAttr{
 		Dir: spec.Dir, Env: []string{},
 		Files: []*os.File{tap.files[0], tap.files[1], tap.files[2], envDescriptor: envFile},
@@ -203,7 +207,7 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	tap.start(func() { tooMuch <- struct{}{} })
 	ended := make(chan exit, 1)
 	go func() { ended <- await(pid) }()
-	stop := forward(spec.Signals, func(sig syscall.Signal) error { return syscall.Kill(pid, sig) })
+	stop := forward(signals, func(sig syscall.Signal) error { return syscall.Kill(pid, sig) })
 	defer stop()
 	var wall <-chan time.Time
 	if w := spec.Profile.Limits.Wall; w > 0 {

@@ -501,7 +501,7 @@ func TestSeatbeltSignals(t *testing.T) {
 	m := newMac(t, through, "/bin/sh", "-c", `trap 'exit 9' TERM; echo $$; while :; do read x; done`)
 	_, out, pid := m.pipes(t)
 	signals := make(chan os.Signal, 1)
-	m.spec.Signals = signals
+	m.spec.Signals = func() (<-chan os.Signal, error) { return signals, nil }
 	go func() {
 		pid(out)
 		signals <- syscall.SIGTERM

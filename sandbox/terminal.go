@@ -25,6 +25,14 @@ var passedOn = [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGT
 // stops are the signals that stop a job and that it can catch.
 var stops = [...]syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
+// signals are those to forward, nil for none.
+func (s *Spec) signals() (<-chan os.Signal, error) {
+	if s.Signals == nil {
+		return nil, nil
+	}
+	return s.Signals()
+}
+
 // forward passes signals on to the command until stop is called. What a
 // terminal sends goes to its whole foreground group, so the command has it
 // already.

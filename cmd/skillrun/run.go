@@ -103,10 +103,6 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 
 // launch runs the command of a job to its end, and exits as it did.
 func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err error) {
-	signals, release, err := sandbox.CatchSignals()
-	if err != nil {
-		return nil, err
-	}
 	mode, err := parseMode(c.String("namespaces"))
 	if err != nil {
 		return nil, usage(err)
@@ -177,6 +173,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if !slices.EqualFunc(known, approvalsAsOf(j.host), time.Time.Equal) {
 		return nil, j.refused(c, withHint{errors.New("a skill was approved or revoked while this run was prepared"), "run it again"})
 	}
+	release := func() {}
 	result, err := sandbox.Run(&sandbox.Spec{
 		Run:      rec.id,
 		Profile:  &plan.Profile,
@@ -210,7 +207,10 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		Ended:     rec.left,
 		Connected: rec.traffic.add,
 		Nested:    rec.nested,
-		Signals:   signals,
+		Signals: sync.OnceValues(func() (signals <-chan os.Signal, err error) {
+			signals, release, err = sandbox.CatchSignals()
+			return signals, err
+		}),
 	})
 	if err != nil {
 		var start interface{ NotExecutable() bool }

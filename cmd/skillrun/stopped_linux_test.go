@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,5 +129,56 @@ while True: time.sleep(0.05)`
 				return got
 			})
 		})
+	}
+}
+
+// TestInterruptedEarly ends skillrun while it prepares a run, which waits for a
+// list that another process changes: there is no command yet whose signals these
+// would be.
+func TestInterruptedEarly(t *testing.T) {
+	sandboxtest.CatchIgnored()
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for _, c := range []struct {
+		want string
+		end  func(tty *terminal, cmd *exec.Cmd)
+	}{
+		{"exit 0", func(*terminal, *exec.Cmd) {}}, // left alone it goes on
+		{"signal 2, core false", func(tty *terminal, cmd *exec.Cmd) {
+			tty.typed("\x03")
+			tty.wait("^C")
+		}},
+		{"signal 15, core false", func(tty *terminal, cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }},
+	} {
+		dir, env := home(t)
+		state := filepath.Join(filepath.Dir(dir), "state", "skillrun")
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		lists, err := os.OpenFile(filepath.Join(state, "lists"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Flock(int(lists.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program(t), "--", "echo", "ran")
+		cmd.Dir, cmd.Env = dir, env
+		tty := newTerminal(t)
+		tty.start(cmd)
+		for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(state, "audit.head")); err == nil {
+				break // what comes next waits
+			}
+			if time.Since(begun) > time.Minute {
+				t.Fatal("no audit log")
+			}
+		}
+		c.end(tty, cmd)
+		lists.Close()
+		end := ending(cmd.Wait())
+		logs, _ := filepath.Glob(filepath.Join(state, "audit-*"))
+		if ran := strings.Contains(tty.rest(), "ran"); end != c.want || ran != (end == "exit 0") || (len(logs) > 0) != ran {
+			t.Errorf("%s, want %s: %q, logs %q", end, c.want, tty.rest(), logs)
+		}
 	}
 }

@@ -111,7 +111,7 @@ func TestTrimmedPathsRefused(t *testing.T) {
 
 // A path that no system takes is refused, before anything is made of it: an event
 // has room for millions.
-func TestLongPaths(t *testing.T) {
+func TestLongPathsRefused(t *testing.T) {
 	long := strings.Repeat("a/", policy.MaxPath/2) + "a"
 	for _, c := range [][3]string{
 		{"claude-code", "Read", `{"file_path":"%s"}`},

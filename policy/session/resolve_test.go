@@ -13,7 +13,7 @@ import (
 )
 
 // A path that no system takes is decided about by nobody.
-func TestPathTooLong(t *testing.T) {
+func TestLongPathRefused(t *testing.T) {
 	w := newWorld(t, "standard")
 	s := w.start()
 	read := func(path string) session.Verdict {

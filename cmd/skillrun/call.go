@@ -40,6 +40,9 @@ type call struct {
 	Skill string `json:"skill,omitempty"`
 	// Place says that the next command starts where this one ends.
 	Place bool `json:"place,omitempty"`
+	// Unset are variables of the environment that the project set for what the agent
+	// starts, and that are not the user's word therefore.
+	Unset []string `json:"unset,omitempty"`
 	// Withhold says that the result is a secret.
 	Withhold bool `json:"withhold,omitempty"`
 }

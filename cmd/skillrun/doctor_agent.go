@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +71,18 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 		if agent.Sandboxed(data) {
 			all = append(all, check{"own-sandbox", true, policy.Escape(file) + " switches the agent's own sandbox on: see whether commands run inside it", ""})
 		}
+	}
+	top, err := projectTop()
+	if err != nil {
+		return nil, err
+	}
+	proxies := projectProxies(agent, top, cwd)
+	byFile := map[string][]string{}
+	for _, variable := range slices.Sorted(maps.Keys(proxies)) {
+		byFile[proxies[variable]] = append(byFile[proxies[variable]], variable)
+	}
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		all = append(all, check{"project-proxy", true, policy.Escape(file) + " sets " + strings.Join(byFile[file], ", ") + ": runs do not use it, and the agent may", ""})
 	}
 	if registered == "" {
 		return append(all, check{"registered", false, "no settings of " + agent.Name + " name skillrun", "skillrun install-hook " + agent.Name}), nil

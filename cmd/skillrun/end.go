@@ -86,6 +86,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		hint("%s", line)
 	}
+	if s := r.job.session; code != 0 && s != nil && len(s.unset) > 0 && r.profile.Network.Mode == profiles.NetHosts {
+		hint("%s was not used, which a file of the project sets for the agent; set it in your own environment, and not there", strings.Join(s.unset, ", "))
+	}
 	if code != 0 && told == 0 {
 		r.wanting()
 	}

@@ -41,8 +41,9 @@ type sessionRun struct {
 	calls    *calls
 	skills   []string
 	settings session.Settings
-	text     string // of the command
-	asks     bool   // the agent can ask its user
+	text     string   // of the command
+	asks     bool     // the agent can ask its user
+	unset    []string // variables that were set, and are not the user's word
 }
 
 func execSession(c *cli.Context, in *invocation) error {
@@ -98,6 +99,13 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 			return nil, fmt.Errorf("call %s: no such command was let pass; each is run once", quote(name))
 		}
 	}
+	var unset []string
+	for _, variable := range passed.Unset {
+		if d.host.Env[variable] != "" {
+			unset = append(unset, variable)
+		}
+		delete(d.host.Env, variable)
+	}
 	// An agent may run it elsewhere than it said: then it runs other files.
 	if name == "" || !sameDir(passed.Dir, cwd) {
 		v := s.Decide(ctx, session.Action{Event: "exec", Tool: "exec", Requests: []policy.Request{{Capability: "shell.execute", Command: text}}, Dir: cwd, Confined: true})
@@ -116,7 +124,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
 		strict: d.strict, fresh: d.fresh, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv, decisive: d.decisive,
-		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills, settings: d.settings, text: text, asks: passed.Asks},
+		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills, settings: d.settings, text: text, asks: passed.Asks, unset: unset},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
 	if run.Skill != "" {

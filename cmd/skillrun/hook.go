@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -219,9 +220,47 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 		if passed.Place = agent.KeepsDirectory; passed.Place {
 			door.Directory = store.path(e.Session, id)
 		}
+		passed.Unset = slices.Sorted(maps.Keys(projectProxies(agent, d.settings.Workspace, projectOf(agent), e.Cwd)))
 		passed.Command, passed.Dir, answer.Command = commandDigest(command), e.Dir(), door.Command(command)
 	}
 	return answer, store.put(e.Session, id, callFile, &passed)
+}
+
+// projectProxies gives the variables that name proxies and that files of a project
+// set for what an agent starts, each with such a file: those of the directories that
+// it may have been started in, and above, up to the workspace.
+func projectProxies(agent *hook.Agent, workspace string, from ...string) map[string]string {
+	set := map[string]string{}
+	if agent.Settings == nil {
+		return set
+	}
+	dirs := []string{workspace}
+	for _, dir := range from {
+		at, err := filepath.EvalSymlinks(dir)
+		for err == nil && filepath.IsAbs(at) {
+			dirs = append(dirs, at)
+			if !within(workspace, at) || at == workspace {
+				break
+			}
+			at = filepath.Dir(at)
+		}
+	}
+	for _, dir := range dirs {
+		for _, name := range agent.Settings.Env {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err != nil || info.IsDir() {
+				continue // the agent cannot read it either
+			}
+			data, err := readSettings(file)
+			if err != nil {
+				data = nil
+			}
+			for _, variable := range agent.Proxies(name, data) {
+				set[variable] = file
+			}
+		}
+	}
+	return set
 }
 
 // decide decides about the use of a tool. That of a skill that is found is the

@@ -15,6 +15,9 @@ type Settings struct {
 	// Shared are files of a project that the agent reads besides, relative to
 	// its top; what a hook of ours registers there would be others' too.
 	Shared []string
+	// Env are the files, relative to a directory of a project, in which the agent
+	// finds variables for what it starts.
+	Env []string
 	// Notes is what else the user has to know or do; one line each.
 	Notes   []string
 	entries []entry
@@ -32,6 +35,7 @@ type entry struct {
 var (
 	claudeSettings = Settings{
 		User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
+		Env:   []string{".claude/settings.json", ".claude/settings.local.json"},
 		Notes: []string{"hooks are read when a session starts: restart running ones"},
 		entries: []entry{
 			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
@@ -42,6 +46,7 @@ var (
 	}
 	codexSettings = Settings{
 		User: ".codex/hooks.json", Project: ".codex/hooks.json",
+		Env: []string{".codex/config.toml"},
 		Notes: []string{
 			"Codex asks before it runs hooks it has not seen: review them with /hooks",
 			"older builds want codex_hooks = true under [features] in ~/.codex/config.toml",
@@ -54,6 +59,7 @@ var (
 	}
 	geminiSettings = Settings{
 		User: ".gemini/settings.json", Project: ".gemini/settings.json",
+		Env:   []string{".gemini/.env", ".env"},
 		Notes: []string{"Gemini CLI asks again for trust in a project's hooks that changed"},
 		entries: []entry{
 			{"SessionStart", "", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
@@ -160,6 +166,28 @@ func (a *Agent) Sandboxed(data []byte) bool {
 	top, err := parseJSON(data, true)
 	on := top.get("sandbox").get("enabled")
 	return err == nil && on != nil && on.kind == 't'
+}
+
+// proxyVariables are those by which a run's gate finds a proxy (sandbox/egress).
+var proxyVariables = [...]string{"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"}
+
+// Proxies gives the variables that name proxies, of those that one of the files
+// Env sets; all of them if it does not read, or for nil data. Of a file that is no JSON
+// whatever stands in it counts, in a comment too.
+func (a *Agent) Proxies(file string, data []byte) (names []string) {
+	var env *value
+	text := string(data)
+	all := data == nil || strings.Contains(strings.ToLower(text), `\u`) // in TOML it can spell a name
+	if strings.HasSuffix(file, ".json") {
+		top, err := parseJSON(data, true)
+		env, all, text = top.get("env"), err != nil, ""
+	}
+	for _, name := range proxyVariables {
+		if all || env.get(name) != nil || strings.Contains(text, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // each calls do for every handler that settings register.

@@ -307,3 +307,36 @@ func TestInstallLaw(t *testing.T) {
 		}
 	})
 }
+
+// What a project's file may set of the variables that name proxies, as the agent
+// would read it; what cannot be read may set all.
+func TestProxies(t *testing.T) {
+	const every = "ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY all_proxy http_proxy https_proxy no_proxy"
+	for _, c := range [][4]string{
+		{"claude-code", ".json", `{"env": {"A": "HTTP_PROXY"}, "HTTP_PROXY": "x", "x": {"env": {"NO_PROXY": "x"}}}`, ""},
+		{"claude-code", ".json", `{"env": {"HTTPS_PROXY": "x", "no_proxy": ""}}`, "HTTPS_PROXY no_proxy"},
+		{"claude-code", ".json", `// x
+			{"env": {"\u0048TTPS_PROXY": "x",},}`, "HTTPS_PROXY"},
+		{"claude-code", ".json", `{"env": "HTTPS_PROXY"}`, ""},
+		{"claude-code", ".json", `{"env": {}, "env": {"HTTPS_PROXY": "x"}}`, every},
+		{"claude-code", ".json", `{`, every},
+		{"codex", ".toml", "model = 'x'\n", ""},
+		{"codex", ".toml", "[shell_environment_policy]\nset = { HTTPS_PROXY = 'x' }\n", "HTTPS_PROXY"},
+		{"codex", ".toml", `set = { "HTTPS\u005fPROXY" = 'x' }`, every},
+		{"codex", ".toml", `set = { "HTTPS\U0000005fPROXY" = 'x' }`, every},
+		{"gemini", ".env", "export A=1\nexport all_proxy=x\n", "all_proxy"},
+	} {
+		a := hook.Find(c[0])
+		for _, file := range a.Settings.Env {
+			if !strings.HasSuffix(file, c[1]) {
+				t.Errorf("%s: %s does not end in %s", c[0], file, c[1])
+			}
+			if got := strings.Join(a.Proxies(file, []byte(c[2])), " "); got != c[3] {
+				t.Errorf("%s %s: %q, want %q", file, c[2], got, c[3])
+			}
+			if got := strings.Join(a.Proxies(file, nil), " "); got != every {
+				t.Errorf("%s that cannot be read: %q", file, got)
+			}
+		}
+	}
+}

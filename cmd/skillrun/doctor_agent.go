@@ -39,7 +39,14 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
+	for i, file := range files {
+		renew := "skillrun install-hook " + agent.Name
+		switch {
+		case i == 1:
+			renew = "skillrun install-hook --project " + agent.Name
+		case i > 1:
+			renew = "take it out of that file, then " + renew
+		}
 		data, err := readSettings(file)
 		if err != nil {
 			return nil, err
@@ -58,9 +65,15 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 			case r.Ours && isThisProgram(agent.Program(r.Command)):
 				registered = r.Command
 				all = append(all, check{"registered", true, policy.Escape(file), ""})
+				if r.Earlier {
+					all = append(all, check{"earlier-form", false, policy.Escape(fmt.Sprintf("%s: %s is what an earlier version registered", file, r.Command)), renew})
+				}
 				continue
 			case r.Ours:
-				all = append(all, check{"other-program", false, policy.Escape(fmt.Sprintf("%s: %s is not this program, and is not tried", file, r.Command)), "skillrun install-hook " + agent.Name + " registers this one"})
+				all = append(all, check{"other-program", false, policy.Escape(fmt.Sprintf("%s: %s is not this program, and is not tried", file, r.Command)), renew})
+				continue
+			case r.Earlier:
+				all = append(all, check{"earlier-form", false, policy.Escape(fmt.Sprintf("%s: %s is not what this version registers, and is not tried", file, r.Command)), "take it out of that file, then skillrun install-hook " + agent.Name})
 				continue
 			}
 			all = append(all, check{"other-hook", true, policy.Escape(fmt.Sprintf("%s: %s on %q: of two that rewrite a command, one wins", file, r.Command, r.Matcher)), ""})

@@ -76,7 +76,7 @@ var (
 const otherwise = " || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }"
 
 // earlier are those of earlier versions, which are ours to replace and remove.
-var earlier = [...]string{" || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"}
+var earlier = [...]string{" || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", " || { cat >/dev/null; exit 2; }", " || exit 2"}
 
 // Command is what the agent is told to run: a program that is missing or killed
 // blocks, where exit codes other than 2 would let the tool run, and so would an
@@ -126,7 +126,8 @@ func (n *entry) text(command string) string {
 type Registered struct {
 	Command string
 	Matcher string
-	Ours    bool
+	Ours    bool // what Command gives, or gave in an earlier version
+	Earlier bool // not what it gives now, or by another hand what it might have been
 }
 
 // Before lists what settings register for the agent's event before a tool.
@@ -145,6 +146,11 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 	each(&top, func(name string, group, handler *value) {
 		if c := handler.get("command"); name == event && c != nil {
 			r := Registered{Command: c.text, Ours: a.ours(c.text)}
+			word, _, ok := strings.Cut(c.text, " hook "+a.Name)
+			r.Earlier = ok && !strings.Contains(word, " ") && strings.HasPrefix(pathpkg.Base(word), "skillrun")
+			if r.Ours {
+				r.Earlier = a.Command(a.Program(c.text)) != c.text
+			}
 			if m := group.get("matcher"); m != nil {
 				r.Matcher = m.text
 			}

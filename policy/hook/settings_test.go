@@ -194,7 +194,7 @@ func TestProgramOfCommand(t *testing.T) {
 		}
 	})
 	for _, command := range []string{
-		"", " hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook codex || exit 2", "/x/skillrun hook gemini || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
+		"", " hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/x/skillrun hook codex", "/x/skillrun hook gemini || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
 		"/x/skillrun  hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/tmp/evil; /x/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/tmp/evil\n/x/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
 		"'/x/skillrun' hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "'/x y/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "'/x y';id;'/skillrun' hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }", "/$(id)/skillrun hook codex || { code=$?; exec 3<&0; cat <&3 >/dev/null 2>&1 & test $code = 2 || sleep 1; exit 2; }",
 	} {
@@ -204,9 +204,9 @@ func TestProgramOfCommand(t *testing.T) {
 	}
 }
 
-// What earlier versions registered is found, replaced and removed.
+// What earlier versions registered is found, replaced and removed; what somebody
+// wrote like it is found.
 func TestEarlierRegistration(t *testing.T) {
-	const earlier = " || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }"
 	for _, name := range hook.Names() {
 		a := hook.Find(name)
 		if a.Settings == nil {
@@ -216,24 +216,41 @@ func TestEarlierRegistration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, rest, _ := strings.Cut(a.Command(program), " || ")
-		quote := func(s string) string {
-			b, _ := json.Marshal(s)
-			return strings.Trim(string(b), `"`)
+		command := a.Command(program)
+		start, _, _ := strings.Cut(command, " || ")
+		as := func(command string) string {
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			e.Encode(command)
+			return strings.TrimSpace(b.String())
 		}
-		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
-		before := strings.ReplaceAll(string(now), plain.Replace(quote(" || "+rest)), plain.Replace(quote(earlier)))
-		if before == string(now) {
-			t.Fatalf("%s: not replaced in %s", name, now)
+		settings := func(to string) string { return strings.ReplaceAll(string(now), as(command), as(to)) }
+		if found, err := a.Before(now); err != nil || len(found) != 1 || !found[0].Ours || found[0].Earlier {
+			t.Errorf("%s as it is now: %v %+v", name, err, found)
 		}
-		if found, err := a.Before([]byte(before)); err != nil || len(found) != 1 || !found[0].Ours || a.Program(found[0].Command) != program {
-			t.Errorf("%s: %v %+v", name, err, found)
+		for _, end := range []string{" || { exec 3<&0; cat <&3 >/dev/null 2>&1 & sleep 1; exit 2; }", " || { cat >/dev/null; exit 2; }", " || exit 2"} {
+			before := settings(start + end)
+			if before == string(now) {
+				t.Fatalf("%s: not replaced in %s", name, now)
+			}
+			if found, err := a.Before([]byte(before)); err != nil || len(found) != 1 || !found[0].Ours || !found[0].Earlier || a.Program(found[0].Command) != program {
+				t.Errorf("%s: %v %+v", name, err, found)
+			}
+			if again, err := a.Install([]byte(before), program); err != nil || string(again) != string(now) {
+				t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(now), string(again)))
+			}
+			if removed, err := a.Remove([]byte(before)); err != nil || string(removed) != "{}" {
+				t.Errorf("%s: %v %s", name, err, removed)
+			}
 		}
-		if again, err := a.Install([]byte(before), program); err != nil || string(again) != string(now) {
-			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(now), string(again)))
-		}
-		if removed, err := a.Remove([]byte(before)); err != nil || string(removed) != "{}" {
-			t.Errorf("%s: %v %s", name, err, removed)
+		for command, like := range map[string]bool{
+			"skillrun hook " + name: true, "/x/skillrun-0.1 hook " + name + " --x": true,
+			"/x/guard hook " + name: false, "id; skillrun hook " + name: false, "skillrun hook": false,
+		} {
+			if found, err := a.Before([]byte(settings(command))); err != nil || len(found) != 1 || found[0].Ours || found[0].Earlier != like {
+				t.Errorf("%s %s: %v %+v", name, command, err, found)
+			}
 		}
 	}
 }

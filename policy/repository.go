@@ -81,9 +81,10 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial)
 	for _, file := range [...]string{common + "/config", dir + "/config.worktree", h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
 		c.read(file)
 	}
+	sift := profiles.Sift{Root: workspace}
 	for _, name := range c.names {
-		denials = append(denials, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "git's configuration names it"}})
+		denials = append(denials, sift.Beyond(h, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "git's configuration names it"}})...)
 	}
 	return denials
 }
@@ -241,8 +242,11 @@ func (c *configured) named(dir, name string, place bool) string {
 	if name == "" || strings.IndexByte(name, 0) >= 0 || len(name) > 4096 {
 		return ""
 	}
-	at, err := c.host.ResolvePrefix(absolute(dir, name))
-	if err != nil || within(at, c.workspace) {
+	if !path.IsAbs(name) {
+		name = dir + "/" + name
+	}
+	at, err := c.host.ResolvePrefix(name)
+	if within(at, c.workspace) && err == nil {
 		return ""
 	}
 	if !place {
@@ -251,9 +255,9 @@ func (c *configured) named(dir, name string, place bool) string {
 			return ""
 		}
 	}
-	if !c.seen["name "+at] {
-		c.seen["name "+at] = true
-		c.names = append(c.names, at)
+	if !c.seen["name "+name] {
+		c.seen["name "+name] = true
+		c.names = append(c.names, name)
 	}
 	return at
 }

@@ -11,6 +11,10 @@ import (
 // several work trees share, the same if that is so. They are resolved as far as they
 // exist, "" if there are none. Who can write dot chose them.
 func (h *Host) GitDirectories(dot string) (dir, common string) {
+	return h.gitDirectories(dot, nil)
+}
+
+func (h *Host) gitDirectories(dot string, note func(at string, s step)) (dir, common string) {
 	at, err := h.Resolve(dot)
 	if err != nil {
 		return "", ""
@@ -21,17 +25,30 @@ func (h *Host) GitDirectories(dot string) (dir, common string) {
 		if !ok {
 			return "", ""
 		}
-		if dir, err = h.ResolvePrefix(absolute(path.Dir(dot), target)); err != nil {
+		if dir, err = h.resolve(absolute(path.Dir(dot), target), written(dot, note)); err != nil {
 			return "", ""
 		}
 	}
 	common = dir
 	if name := h.GitText(dir + "/commondir"); name != "" {
-		if at, err := h.ResolvePrefix(absolute(dir, name)); err == nil {
+		if at, err := h.resolve(absolute(dir, name), written(dir+"/commondir", note)); err == nil {
 			common = at
 		}
 	}
 	return dir, common
+}
+
+// written is note for a path that is relative to the file in which it is written.
+func written(file string, note func(at string, s step)) func(at string, s step) {
+	if note == nil {
+		return nil
+	}
+	return func(at string, s step) {
+		if _, above := beneath(at, file); above && s == upFrom {
+			at, s = file, inPlace
+		}
+		note(at, s)
+	}
 }
 
 // GitText reads a small file as git reads a path that it keeps in one: all of it but
@@ -53,9 +70,10 @@ func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 	return fs.ReadFile(h.FS, relative(name))
 }
 
+// absolute leaves "x/.." as it is: x may be a link.
 func absolute(dir, name string) string {
 	if path.IsAbs(name) {
-		return path.Clean(name)
+		return name
 	}
-	return path.Join(dir, name)
+	return dir + "/" + name
 }

@@ -70,7 +70,11 @@ func (h *Host) Resolve(path string) (string, error) {
 // stands, so that a rule can be about a file that appears later. A path that
 // cannot be resolved for another reason than absence is an error.
 func (h *Host) ResolvePrefix(name string) (string, error) {
-	got, rest, err := h.walk(name, nil)
+	return h.resolve(name, nil)
+}
+
+func (h *Host) resolve(name string, note func(at string, s step)) (string, error) {
+	got, rest, err := h.walk(name, note)
 	if err != nil {
 		return "", fmt.Errorf("resolve %q: %w", name, err)
 	}
@@ -80,9 +84,23 @@ func (h *Host) ResolvePrefix(name string) (string, error) {
 // Links gives the symbolic links that a path passes through, each by a path in which
 // no other is.
 func (h *Host) Links(path string) (links []string) {
-	h.walk(path, func(link string) { links = append(links, link) })
+	h.walk(path, func(at string, s step) {
+		if s == byLink {
+			links = append(links, at)
+		}
+	})
 	return links
 }
+
+// A step is something on the way that a path takes. Who changed it would make the
+// path lead elsewhere.
+type step uint8
+
+const (
+	byLink  step = iota // a symbolic link
+	inPlace             // one that leads to above where it is; what ends the way: no directory, a closed one, a missing one that ".." follows
+	upFrom              // another directory that ".." is of: it is not moved
+)
 
 // systemTrees are those that root alone changes, and of which no application is a
 // part, as in /opt and /usr/src.
@@ -126,8 +144,12 @@ func SplitWritten(list []byte) (trees []string) {
 	return trees
 }
 
-// walk resolves name and gives what exists of it and the rest, clean. It notes links.
-func (h *Host) walk(name string, note func(link string)) (found, rest string, err error) {
+// walk resolves name and gives what exists of it and the rest, clean. It notes the
+// steps that can be changed.
+func (h *Host) walk(name string, note func(at string, s step)) (found, rest string, err error) {
+	if note == nil {
+		note = func(string, step) {}
+	}
 	if !strings.HasPrefix(name, "/") {
 		return "", "", errors.New("not an absolute path")
 	}
@@ -135,6 +157,7 @@ func (h *Host) walk(name string, note func(link string)) (found, rest string, er
 		return "", "", errors.New("a NUL byte in the path")
 	}
 	found, rest = "/", strings.Trim(name, "/")
+	link := "" // the last
 	for links := 0; rest != ""; {
 		c, after, _ := strings.Cut(rest, "/")
 		switch c {
@@ -142,6 +165,11 @@ func (h *Host) walk(name string, note func(link string)) (found, rest string, er
 			rest = after
 			continue
 		case "..":
+			if _, above := beneath(found, link); above {
+				note(link, inPlace)
+			} else {
+				note(found, upFrom)
+			}
 			found, rest = path.Dir(found), after
 			continue
 		}
@@ -151,18 +179,23 @@ func (h *Host) walk(name string, note func(link string)) (found, rest string, er
 			if up := path.Join("/", rest); len(up) > 1 {
 				rest = up[1:]
 			}
+			if slices.Contains(strings.Split(after, "/"), "..") {
+				note(next, inPlace)
+			}
 			return found, rest, nil
 		}
 		if err != nil {
+			if errors.Is(err, fs.ErrPermission) {
+				note(found, inPlace)
+			}
 			return "", "", cause(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if links++; links > maxLinks {
 				return "", "", ErrLinks
 			}
-			if note != nil {
-				note(next)
-			}
+			link = next
+			note(link, byLink)
 			target, err := h.FS.(fs.ReadLinkFS).ReadLink(relative(next))
 			if err != nil {
 				return "", "", cause(err)
@@ -182,6 +215,7 @@ func (h *Host) walk(name string, note func(link string)) (found, rest string, er
 		}
 		found, rest = next, after
 		if strings.Trim(rest, "/") != "" && !info.IsDir() {
+			note(found, inPlace)
 			return "", "", errors.New("not a directory: " + found)
 		}
 	}

@@ -94,12 +94,26 @@ func points(name string, t fs.FileMode) bool {
 
 // Through gives denials of what is reached by way of what is at a path, of type t,
 // where something is denied there: a link, or a file by which git finds a
-// repository; and of what is reached from what these deny in turn. It leaves out
-// what it gave before. Only what lies beneath the root is denied as a secret: that a
+// repository; and of what is reached from what these deny in turn, and of what could
+// be changed for another to be reached. It leaves out what it gave before. Only what lies beneath the root is denied as a secret: that a
 // link is called *.pem closes nothing of the system's.
 func (s *Sift) Through(h *Host, path string, t fs.FileMode) []Denial {
 	s.found = nil
 	s.through(h, path, s.leading(path, t))
+	return s.found
+}
+
+// Beyond gives such denials of what is reached from what d denies, and that. Its path
+// need not be clean: "x/.." is what it is to the kernel.
+func (s *Sift) Beyond(h *Host, d Denial) []Denial {
+	s.found = nil
+	if path.Clean(d.Path) == d.Path {
+		s.add(d)
+	}
+	s.through(h, d.Path, []*Denial{&d})
+	if at, err := h.ResolvePrefix(d.Path); err == nil && at == d.Path {
+		s.beyond(h, &d)
+	}
 	return s.found
 }
 
@@ -121,16 +135,19 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 			}
 		}
 	}
-	if target, err := h.ResolvePrefix(name); err == nil && target != name {
-		through(target)
-		// Who replaced a link on the way would make another the target.
-		for _, link := range h.Links(name) {
-			if link != name {
-				s.add(Denial{Path: link, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin})
-			}
+	hold := func(at string, how step) {
+		d := Denial{Path: at, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin}
+		if how == upFrom {
+			d.Access = Delete
+		}
+		if how != byLink || at != name {
+			s.add(d)
 		}
 	}
-	if dir, common := h.GitDirectories(name); dir != "" && dir != name {
+	if target, err := h.resolve(name, hold); err == nil && target != name {
+		through(target)
+	}
+	if dir, common := h.gitDirectories(name, hold); dir != "" && dir != name {
 		through(dir)
 		if common != dir {
 			through(common)

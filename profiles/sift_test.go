@@ -16,10 +16,10 @@ func through(t *testing.T, h *profiles.Host) *profiles.Profile {
 	p.Denials = append(profiles.WorkspaceSecrets("/w"), profiles.ControlFiles("/w")...)
 	for _, s := range p.Sifts() {
 		err := fs.WalkDir(h.FS, s.Root[1:], func(name string, e fs.DirEntry, err error) error {
-			if err == nil && name != s.Root[1:] {
+			if name != s.Root[1:] {
 				p.Denials = append(p.Denials, s.Through(h, "/"+name, e.Type())...)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -65,29 +65,61 @@ func TestThroughLinked(t *testing.T) {
 	}
 }
 
-// wide is a machine with so many directories in "/o". The first cannot be listed if
-// it is closed, and nothing in it reached if it is shut.
+// TestThroughStays: what is on the way to where a denied name leads cannot be made to
+// lead elsewhere, be it a link, a directory that ".." is of, or what ends the way.
+func TestThroughStays(t *testing.T) {
+	h := machine("/w/svc/.vscode -> ../editor", "/w/editor/tasks.json", "/w/up/.vscode -> /w/up2", "/w/up2/x",
+		"/w/.mcp.json -> x/y/../../m", "/w/x/y/old", "/w/m",
+		"/w/.envrc -> l1", "/w/l1 -> l2", "/w/l2 -> l1", "/w/.npmrc -> file/rc", "/w/file", "/w/.rvmrc -> nope/../rc", "/w/.yarnrc -> none/rc",
+		"/w/.bashrc -> priv/rc", "/w/priv/",
+		"/w/sub/.git", "/w/store -> s1", "/w/s1/r/HEAD", "/w/s1/r/commondir", "/w/s1/other/HEAD", "/w/free -> s1", "/w/old/y")
+	m := h.FS.(fstest.MapFS)
+	m["w/sub/.git"].Data = []byte("gitdir: ../store/r\n")
+	m["w/s1/r/commondir"].Data = []byte("../other\n")
+	h.FS = wide{MapFS: m, shut: "w/priv"}
+	p := through(t, h)
+	const write, create, change = profiles.Write, profiles.Create, profiles.Delete
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/w/svc", change, false}, {"/w/up", change, true}, {"/w/editor", change, false},
+		{"/w/x/y", change, false}, {"/w/x", change, false}, {"/w/x/y/new", create, true}, {"/w/x/y/old", write, true}, {"/w/m", write, false},
+		{"/w/l2", change, false}, {"/w/l2", create, false}, {"/w/file", change, false}, {"/w/nope", create, false}, {"/w/none", create, true}, {"/w/none/rc", create, false},
+		{"/w/priv", write, false}, {"/w/priv/rc", create, false},
+		{"/w/store", change, false}, {"/w/sub", change, false}, {"/w/sub/x", change, true}, {"/w/s1/r/config", create, false}, {"/w/s1/other/config", create, false},
+		{"/w/s1/r/HEAD", write, true}, {"/w/s1/r", change, false}, {"/w/free", change, true}, {"/w/old/y", change, true},
+	} {
+		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
+			t.Errorf("%s of %s: %t", c.access.Word(), c.path, v.Allowed)
+		}
+	}
+}
+
+// wide is a machine with so many directories in "/o". One that is closed cannot be
+// listed, and nothing in one that is shut is reached either.
 type wide struct {
 	fstest.MapFS
 	dirs         int
-	closed, shut bool
+	closed, shut string
 }
 
 func (w wide) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	switch info, _ := w.Lstat("w"); {
-	case name == "o":
+	case name == "o" && w.dirs > 0:
 		for range w.dirs {
 			entries = append(entries, fs.FileInfoToDirEntry(info))
 		}
 		return entries, nil
-	case name == "o/w" && (w.closed || w.shut):
+	case name == w.closed, name == w.shut:
 		return nil, fs.ErrPermission
 	}
 	return w.MapFS.ReadDir(name)
 }
 
 func (w wide) Lstat(name string) (fs.FileInfo, error) {
-	if w.shut && path.Dir(name) == "o/w" {
+	if path.Dir(name) == w.shut {
 		return nil, fs.ErrPermission
 	}
 	return w.MapFS.Lstat(name)
@@ -99,12 +131,12 @@ func TestThroughBounds(t *testing.T) {
 	for _, c := range []struct {
 		wide
 		want bool
-	}{{wide{dirs: 16383}, true}, {wide{dirs: 16384}, false}, {wide{dirs: 1, closed: true}, false}, {wide{dirs: 1, shut: true}, true}} {
+	}{{wide{dirs: 16383}, true}, {wide{dirs: 16384}, false}, {wide{closed: "o/w"}, false}, {wide{shut: "o/w"}, true}} {
 		h := machine("/w/.claude -> /o", "/w/x", "/o/w/")
 		c.MapFS = h.FS.(fstest.MapFS)
 		h.FS = c.wide
 		if v := through(t, h).Allows("/w/x", profiles.Write); v.Allowed != c.want {
-			t.Errorf("%d directories, closed %t, shut %t: %t", c.dirs, c.closed, c.shut, v.Allowed)
+			t.Errorf("%d directories, closed %q, shut %q: %t", c.dirs, c.closed, c.shut, v.Allowed)
 		}
 	}
 }

@@ -244,6 +244,52 @@ cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 	}
 }
 
+// What is on the way to where a denied name leads is not made to lead elsewhere, by who
+// may delete, too.
+func TestDeniedWays(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const set = `mkdir -p svc editor x deep/dir deep/conf priv sub s1/r s2/r free; echo was >editor/tasks.json
+ln -s ../editor svc/.vscode; ln -s x/../conf/m .mcp.json; ln -s l1 .envrc; ln -s l2 l1; ln -s l1 l2; echo was >file; ln -s file/y .bunfig.toml
+ln -s nope/../conf/n .gitmodules; ln -s priv/y .npmrc; chmod 0 priv; echo "gitdir: ../store/r" >sub/.git; ln -s s1 store; touch free/x`
+	const tries = `mkdir a; mv svc a/; mkdir a/editor; echo evil >a/editor/tasks.json; ln -s a/svc svc; rmdir x; ln -s deep/dir x; echo evil >deep/conf/m
+rm l2; echo evil >l2; rm file; mkdir file; echo evil >file/y; ln -s deep/dir nope; echo evil >deep/conf/n; chmod 700 priv; echo evil >priv/y
+rm store; ln -s s2 store; echo evil >s2/r/config; mv free a; echo ok >x/new; :`
+	obeyed := []string{"svc/.vscode/tasks.json", ".mcp.json", ".envrc", ".bunfig.toml", ".gitmodules", ".npmrc", "store/r/config"}
+	changed := func(a *agent) (list []string) {
+		os.Chmod(filepath.Join(a.work, "priv"), 0o700)
+		for _, name := range obeyed {
+			if strings.Contains(a.read("work/"+name), "evil") {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	scene := func() *agent {
+		a := newAgent(t)
+		cmd := exec.Command("sh", "-ec", set)
+		cmd.Dir = a.work
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return a
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := scene()
+			out, _ := a.in("work", append(slices.Clip(flags), "--grant", "filesystem.delete:.", "--", "sh", "-c", tries)...)
+			if names := changed(a); len(names) > 0 || a.read("work/a/free/x") != "" || a.read("work/x/new") != "ok\n" {
+				t.Errorf("%q: %s", names, out)
+			}
+		})
+	}
+	a := scene()
+	cmd := exec.Command("sh", "-c", tries)
+	cmd.Dir = a.work
+	if out, _ := cmd.CombinedOutput(); len(changed(a)) != len(obeyed) {
+		t.Errorf("control: %q: %s", changed(a), out)
+	}
+}
+
 // What git's configuration names in the workspace is obeyed as that is: directories
 // of hooks, included files, files of commands.
 func TestConfiguredByGit(t *testing.T) {
@@ -251,8 +297,10 @@ func TestConfiguredByGit(t *testing.T) {
 	const set = `git init -q .; mkdir -p tools/hooks src bin; echo was >tools/gitconfig; echo was >bin/clean.sh; echo was >bin/dif; echo free >src/free
 git config core.hooksPath tools/hooks; git config include.path ../tools/gitconfig; git config filter.x.clean "sh ./bin/clean.sh %f"; git config alias.d '!bin/dif'
 git config remote.o.url src/free; git config core.pager later/pager
+echo was >bin/message; ln -s ../../bin/message tools/hooks/commit-msg; echo was >tools/linked; ln -s tools/linked inc; git config --add include.path ../inc
 printf '[include]\n\tpath = %s\n' $PWD/tools/more >$HOME/.gitconfig; printf '[core] hooksPath = tools/old\n' >tools/more`
 	const tries = `for f in tools/hooks/post-commit tools/gitconfig tools/more tools/old/post-commit bin/clean.sh bin/dif; do mkdir -p $(dirname $f); echo evil >>$f; done; mv tools t; mkdir -p tools/hooks && echo evil >tools/hooks/pre-commit
+echo evil >>bin/message; echo evil >m; mv -f m inc; rm -f m
 echo ok >>src/free; echo ok >bin/new; :`
 	evil := func(a *agent) string {
 		b, _ := exec.Command("grep", "-rl", "evil", a.work).Output()
@@ -284,7 +332,7 @@ echo ok >>src/free; echo ok >bin/new; :`
 	}
 	a := newAgent(t)
 	os.RemoveAll(filepath.Join(a.work, ".git"))
-	if got := try(a, "env"); strings.Count(got, "\n") < 6 {
+	if got := try(a, "env"); strings.Count(got, "\n") < 8 {
 		t.Errorf("control: %s", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
 
 	"skillrun/policy"
 )
@@ -127,6 +128,7 @@ func FuzzYAML(f *testing.F) {
 		"allowed-tools:\n  - Read\n  - \"Bash(git diff *)\"\nlicense: MIT # c\n", "a:\n- x\n- 'it''s'\nb: {c: [1, two, 3.5], d: ~}\n",
 		"d: >-\n  folded\n  text\nx: |\n  literal\n\n  more\ny: true\n", "a: &x 1\nb: *x\n", "<<: {a: 1}\n", "a: !!str 1", "a: 1\na: 2\n", "a: b: c", "a: 'x\n  y'",
 		"version: 1.0\n", "a: -1\nb: 0x10\nc: 010\nd: 1_000\ne: .5\nf: yes\n", "a: [x, y]]\n", "a: [x,:y]", "a: [x?y]", "a: x?y\n", "a:\n    b: c\n  d: e\n", "k: # nothing\n  - v\n", "a: b\n # c\n d\n",
+		"a: [x,\n  y # c\n]\nb: 1\n", "a: [\n# c\n  {k:\n    v}, [\n z ],\n ]\n", "a:\n  b: [x,\n  y]\n", "a: [x,\ny]\n", "a: [[x\n]]\n", "a: [x\n  y]\n", "a: [x,#c\n  y]\n", "- [a,\n  b]\n", "a: [x,\n---\n]\n",
 	} {
 		f.Add([]byte(s))
 	}
@@ -146,6 +148,61 @@ func FuzzYAML(f *testing.F) {
 		}
 		same(t, want.Content[0], got)
 	})
+}
+
+// A list in brackets is the same whatever lines it stands on.
+func TestFlowOverLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gap := func(least string) string {
+			return least + rapid.StringMatching(`( | # c\]"\n +|\n\n {1,3}|\n# \[\n {2})?`).Draw(t, "gap")
+		}
+		text := "allowed-tools: [" + gap("")
+		items := rapid.SliceOfN(rapid.StringMatching(`Read|Bash\(git:\*\)|"Bash\(jq:\*\)"|'a, b'|"# c"|\[\]`), 0, 5).Draw(t, "items")
+		for i, item := range items {
+			if i > 0 {
+				text += "," + gap("")
+			}
+			text += item + gap("")
+		}
+		if len(items) > 0 && rapid.Bool().Draw(t, "comma") {
+			text += ","
+		}
+		text += rapid.SampledFrom([]string{"]", "\n]", " # c\n]", "\n\n  ] # c"}).Draw(t, "end") + "\nname: x\n"
+		got, err := policy.ParseAny("yaml", []byte(text))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var want map[string]any
+		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatalf("%q: the library: %v", text, err)
+		}
+		if !cmp.Equal(got, any(want)) {
+			t.Fatalf("%q: %#v, and the library %#v", text, got, want)
+		}
+	})
+}
+
+// What readers take differently, and what has no end, is an error that says where.
+func TestFlowOverLinesRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: [x,\ny]\n":           `f:2:1: unexpected indentation`,
+		"a:\n  b: [x,\n  y]\n":   `f:3:3: unexpected indentation`,
+		"a:\n  b: [x\n ]\n":      `f:3:2: unexpected indentation`,
+		"a: [[x\n]]\n":           `f:2:1: unexpected indentation`,
+		"a: [x,\n---\n]\n":       `f:2:1: unexpected indentation`,
+		"a: [x\n  y]\n":          `f:2:3: 'y' where "," or ']' should be`,
+		"a: [x,\n  y\n":          `f:1:4: '[' without its end`,
+		"a: [x,\n  {k: v\n  ]\n": `f:3:3: ']' where "," or '}' should be`,
+		"a: [x,#\n  y]\n":        `f:1:7: '#' cannot begin a value`,
+		"a: [x,\n\ty]\n":         `f:2:1: unexpected indentation`,
+		"a: [x,\n  b: c]\n":      `f:2:4: ':' in a value needs quotes`,
+		"a:\n- [x,\n  y]\n":      `f:2:3: '[' without its end`,
+	} {
+		_, err := policy.ParseAny("yaml", []byte(text))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
 }
 
 // Values that carry no rights may be anything; those that do are read as the library
@@ -193,7 +250,7 @@ var ignoredValues = []string{
 	"\n  {\n    \"openclaw\": {\"requires\": [\"a\", \"b:c\"],\n      \"os\": \"x ] } # y\" },\n  }",
 	"\"several\n  lines \\x41\"", "'one\n\n  two'", "plain text, it's \"so\"\n  and more \"of\n  it'", "&a !!str b", "*a", "\n  ? k\n  : v",
 	"|\n  text: \"\n  - '\n", ">-\n    folded [\n\n    {more\n", "# comment's\n  a: b # \"c", "\n  - |\n    x \"\n  - k: >\n      ' y\n    l: m",
-	"[it's, a \"b, http://x]", "{a: b: c}", "\n  a b c: d\n  \"e f\": g",
+	"[a, # it's\n  b,\n]", "{\n  \"k\": [\"v\", # ]\n  ]\n}", "[it's, a \"b, http://x]", "{a: b: c}", "\n  a b c: d\n  \"e f\": g",
 }
 
 // What agents keep in headers takes no right away.
@@ -209,7 +266,7 @@ func TestIgnoredValues(t *testing.T) {
 	}
 	// Others would read on, over what counts.
 	for _, value := range []string{
-		"\"open", "'open", "[open", "{a: \"b", "\n  a: plain\n    \"cont\n  b: \"", "\n  a: |\n      text\n    \"open", "{a: !t \"}", "{? \"}", "[a #\n  \"]", "\n  \"a\": \"b",
+		"\"open", "'open", "[open", "{a: \"b", "\n  a: plain\n    \"cont\n  b: \"", "\n  a: |\n      text\n    \"open", "{a: !t \"}", "{? \"}", "[a #\n  \"]", "[a,#\n  \"]", "]", "x\n]", "[\n]]", "\n  - [\n]]", "\n  \"a\": \"b",
 		"x\u2028y: \"", "|\n  x\u2028y: \"",
 	} {
 		s, findings := policy.ParseHeader("SKILL.md", []byte("---\nhooks: "+value+"\nallowed-tools: Read\nz: \"]}'\n---\n"))

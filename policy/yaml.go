@@ -7,8 +7,8 @@ import (
 )
 
 // parseYAML reads the part of YAML that headers and ceilings are written in:
-// block mappings and sequences, flow ones on one line, plain and quoted scalars
-// on one line, literal and folded blocks, comments. Everything else is refused:
+// block mappings and sequences, flow ones, plain and quoted scalars on one line,
+// literal and folded blocks, comments. Everything else is refused:
 // anchors, aliases, tags, merge keys, several documents, duplicate keys, tabs.
 // What it accepts the usual library reads alike (a fuzz test holds them
 // together), and it costs a launch nothing, which importing that library does.
@@ -39,6 +39,9 @@ type yamlParser struct {
 	meant []string // keys at the top whose values are read; nil for all
 	lines []yamlLine
 	i     int
+	// holds is the indentation of the key whose value a flow collection is, which goes
+	// on over lines that stand further to the right; -1 if it has to end on its line.
+	holds int
 }
 
 type yamlLine struct {
@@ -127,6 +130,7 @@ func (p *yamlParser) item(indent, depth int) (node, error) {
 	if rest == "" || rest[0] == '#' || isItem(rest) || rest[0] == '|' || rest[0] == '>' {
 		return node{}, p.fail(indent, "a list item that is not one line")
 	}
+	p.holds = -1
 	n, end, err := p.inline(l.text, column, depth, false)
 	if err != nil {
 		return n, err
@@ -184,10 +188,12 @@ func (p *yamlParser) entry(n *node, indent, depth int) error {
 		value, err = p.literal(indent, column)
 	default:
 		var end int
+		p.holds = indent
 		value, end, err = p.inline(l.text, column, depth+1, false)
 		if err != nil {
 			return err
 		}
+		l = &p.lines[p.i]
 		if err := p.lineEnd(l.text, end); err != nil {
 			return err
 		}
@@ -271,7 +277,8 @@ func (p *yamlParser) lineEnd(s string, column int) error {
 	return p.fail(len(s)-len(trimmed), "text after the value")
 }
 
-// inline reads a scalar or flow collection that starts and ends on this line.
+// inline reads a scalar of this line, or a flow collection that starts on it, and
+// gives the column after it, on the line where it ends.
 func (p *yamlParser) inline(s string, column, depth int, flow bool) (node, int, error) {
 	n := node{pos: p.pos(column)}
 	if depth > maxDepth {
@@ -281,7 +288,7 @@ func (p *yamlParser) inline(s string, column, depth int, flow bool) (node, int, 
 	case '"', '\'':
 		return p.quoted(s, column)
 	case '[', '{':
-		return p.flow(s, column, depth)
+		return p.flow(s, column, depth, !flow)
 	case '&', '*', '!':
 		return n, 0, p.fail(column, "anchors, aliases and tags are not read here")
 	case '%', '@', '`', '|', '>', '}', ']', ',', '#', '?', '\t':
@@ -362,24 +369,43 @@ func (p *yamlParser) quoted(s string, column int) (node, int, error) {
 	return n, 0, p.fail(column, "string without an end on its line")
 }
 
-// flow reads [a, b] or {k: v}.
-func (p *yamlParser) flow(s string, column, depth int) (node, int, error) {
+// flow reads [a, b] or {k: v}, with what of it stands on further lines.
+func (p *yamlParser) flow(s string, column, depth int, outermost bool) (node, int, error) {
 	n := node{pos: p.pos(column), kind: listNode}
 	end := byte(']')
 	if s[column] == '{' {
 		n.kind, end = mapNode, '}'
 	}
 	i := column + 1
-	space := func() {
-		for i < len(s) && s[i] == ' ' {
-			i++
+	var err error
+	// next goes over spaces, comments and ends of lines to what is next.
+	next := func() bool {
+		for {
+			for i < len(s) && s[i] == ' ' {
+				i++
+			}
+			if i < len(s) && (s[i] != '#' || i > 0 && s[i-1] != ' ') {
+				return true
+			}
+			if p.i+1 == len(p.lines) || p.holds < 0 {
+				err = errorAt(n.pos, "%q without its end", end-2) // "[" and "]" are two apart, "{" and "}" too
+				return false
+			}
+			p.i++
+			l := &p.lines[p.i]
+			s, i = l.text, l.indent
+			// What stands no further to the right than the key, some take for another
+			// key; not the last bracket, if it stands below the key.
+			if i < len(s) && s[i] != '#' && i <= p.holds && !(outermost && i == p.holds && s[i] == end) {
+				err = p.fail(i, "unexpected indentation")
+				return false
+			}
 		}
 	}
-	for space(); i < len(s) && s[i] != end; {
+	for next() && s[i] != end {
 		var key string
 		at := p.pos(i)
 		if n.kind == mapNode {
-			var err error
 			if key, i, err = p.key(s, i); err != nil {
 				return n, 0, err
 			}
@@ -388,11 +414,14 @@ func (p *yamlParser) flow(s string, column, depth int) (node, int, error) {
 					return n, 0, errorAt(at, "key %q is there twice", key)
 				}
 			}
-			if space(); i == len(s) || s[i] == ',' || s[i] == end {
+			if !next() {
+				break
+			}
+			if s[i] == ',' || s[i] == end {
 				return n, 0, errorAt(at, "key %q has no value", key)
 			}
 		}
-		v, next, err := p.inline(s, i, depth+1, true)
+		v, after, err := p.inline(s, i, depth+1, true)
 		if err != nil {
 			return n, 0, err
 		}
@@ -401,18 +430,17 @@ func (p *yamlParser) flow(s string, column, depth int) (node, int, error) {
 		} else {
 			n.items = append(n.items, v)
 		}
-		i = next
-		if space(); i < len(s) && s[i] == ',' {
+		s, i = p.lines[p.i].text, after
+		if !next() {
+			break
+		}
+		if s[i] == ',' {
 			i++
-			space()
-		} else if i < len(s) && s[i] != end {
+		} else if s[i] != end {
 			return n, 0, p.fail(i, "%q where \",\" or %q should be", s[i], end)
 		}
 	}
-	if i >= len(s) {
-		return n, 0, p.fail(column, "%q without its end on the same line", s[column])
-	}
-	return n, i + 1, nil
+	return n, i + 1, err
 }
 
 // literal reads a "|" or ">" block, which never holds rights: its text is kept

@@ -18,7 +18,7 @@ func (p *yamlParser) ignore(column int) error {
 			p.i = end
 			return p.fail(l.indent, "a line break that is none to others")
 		}
-		if end > p.i && l.indent == 0 && rest != "" && rest[0] != '#' && !(items && isItem(rest)) {
+		if end > p.i && l.indent == 0 && rest != "" && strings.IndexByte("#]}", rest[0]) < 0 && !(items && isItem(rest)) {
 			break
 		}
 	}
@@ -224,7 +224,12 @@ func (v *ignored) flow() error {
 				} else if strings.IndexByte(",[]{}", s[v.column+1]) >= 0 {
 					return v.p.fail(v.column, "%q in a value needs quotes", c)
 				}
-			case '#', '\t':
+			case '#':
+				if plain || v.column > 0 && s[v.column-1] != ' ' {
+					return v.p.fail(v.column, "%q in a value needs quotes", c)
+				}
+				v.column = len(s)
+			case '\t':
 				return v.p.fail(v.column, "%q in a value needs quotes", c)
 			case '"', '\'':
 				if plain {

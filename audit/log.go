@@ -47,6 +47,7 @@ type Log struct {
 	head *os.File // also the lock
 	file *os.File // the current log file
 	fst  uint64   // its first sequence number
+	has  int64    // bytes that the disk keeps for it
 	buf  []byte
 }
 
@@ -105,14 +106,23 @@ type Ref struct {
 // the last. When it returns without error they survive the death of this
 // process. An error means that none of them counts: nothing may be started on
 // the strength of it.
-func (l *Log) Append(entries ...Entry) (Ref, error) {
+//
+// It leaves room on the disk for [Log.AppendBrief] of 64 runs, as far as the file
+// system lets a file have room beyond its end, and fails where there is none.
+func (l *Log) Append(entries ...Entry) (Ref, error) { return l.add(false, entries) }
+
+// AppendBrief is Append for the end of a run that found the disk full, as the run
+// itself may have made it: without lists and texts, in the room that is kept for it.
+func (l *Log) AppendBrief(e *End) (Ref, error) { return l.add(true, []Entry{e.brief()}) }
+
+func (l *Log) add(brief bool, entries []Entry) (Ref, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.lock(); err != nil {
 		return Ref{}, fmt.Errorf("audit log: %w", err)
 	}
 	defer unix.Flock(int(l.head.Fd()), unix.LOCK_UN)
-	ref, err := l.append(entries)
+	ref, err := l.append(brief, entries)
 	if err != nil {
 		return Ref{}, fmt.Errorf("audit log: %w", err)
 	}
@@ -152,7 +162,7 @@ func (l *Log) lock() error {
 	}
 }
 
-func (l *Log) append(entries []Entry) (Ref, error) {
+func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 	now := l.opt.Now()
 	h, ok, err := l.readHead()
 	if err != nil {
@@ -173,7 +183,10 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	if size == h.size && size >= l.opt.FileSize {
+	var full *os.File // and the next one is begun
+	if size == h.size && size >= l.opt.FileSize && !brief {
+		full, l.file = l.file, nil
+		defer full.Close()
 		h.first, h.size = h.seq+1, 0
 		if size, err = l.openFile(h.first); err != nil {
 			return Ref{}, err
@@ -201,6 +214,19 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 		b, h.hash = appendLine(b, h.seq, h.hash, now, e, l.opt.Secrets)
 	}
 	l.buf = b
+	if !brief {
+		if err := l.keepRoom(size + int64(len(b))); err != nil {
+			if full != nil {
+				unix.Unlinkat(int(l.dir.Fd()), fileName(h.first), 0)
+			}
+			return Ref{}, fmt.Errorf("keep room for the ends of runs: %w", err)
+		}
+	}
+	if full != nil {
+		if end, err := full.Seek(0, io.SeekEnd); err == nil {
+			full.Truncate(end) // the room that was kept in it is the next one's
+		}
+	}
 	if n, err := l.file.Write(b); err != nil {
 		// Ours alone, since we hold the lock; if this fails too, the next
 		// writer closes the torn line off.
@@ -220,6 +246,29 @@ func (l *Log) append(entries []Entry) (Ref, error) {
 	}
 	return Ref{h.seq, h.hash}, nil
 }
+
+// keptRoom is the room, in bytes, that is kept beyond the end of a file, 4 KiB for
+// the end of each run, and as much again from time to time.
+const keptRoom = 256 << 10
+
+// keepRoom sees to it that there is room beyond end. A file system that knows no such
+// thing keeps none.
+func (l *Log) keepRoom(end int64) error {
+	if l.has >= end+keptRoom {
+		return nil
+	}
+	err := allocate(l.file, end+2*keptRoom)
+	if IsFull(err) {
+		err = allocate(l.file, end+keptRoom)
+	}
+	if IsFull(err) {
+		return err
+	}
+	return nil
+}
+
+// IsFull says whether an error is that of a full disk, or of the user's share of it.
+func IsFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 func (l *Log) sync() error {
 	if l.file != nil {
@@ -299,6 +348,7 @@ func (l *Log) openFile(first uint64) (int64, error) {
 			return 0, err
 		}
 		if st.Nlink > 0 {
+			l.has = st.Blocks * 512
 			return st.Size, nil
 		}
 	}
@@ -313,7 +363,7 @@ func (l *Log) openFile(first uint64) (int64, error) {
 	if l.file != nil {
 		l.file.Close()
 	}
-	l.file, l.fst = f, first
+	l.file, l.fst, l.has = f, first, st.Blocks*512
 	return st.Size, nil
 }
 

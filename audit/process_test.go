@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	case "writer":
 		writer()
 		os.Exit(0)
-	case "full", "read-only":
+	case "full", "full-ends", "read-only":
 		os.Exit(mounted(os.Getenv("AUDIT_TEST_ROLE")))
 	}
 	os.Exit(m.Run())

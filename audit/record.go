@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -216,6 +217,30 @@ type End struct {
 	Tree         Digest        `json:"tree,omitzero"` // those that Start did not have yet
 	Interpreter  Digest        `json:"interpreter_sha256,omitzero"`
 	Script       Digest        `json:"script_sha256,omitzero"`
+}
+
+// brief is the end without what may be long.
+func (r *End) brief() *End {
+	b := *r
+	b.MoreDenials += len(r.Denials)
+	b.MoreControls += len(r.Controls)
+	b.MoreRuns += len(r.Runs)
+	b.Denials, b.Connections, b.Controls, b.Runs = nil, nil, nil, nil
+	for _, c := range r.Connections {
+		i := slices.IndexFunc(b.Connections, func(sum Connection) bool { return sum.Verdict == c.Verdict })
+		if i < 0 {
+			i = len(b.Connections)
+			b.Connections = append(b.Connections, Connection{Verdict: c.Verdict})
+		}
+		sum := &b.Connections[i]
+		sum.Count += max(c.Count, 1)
+		sum.Sent += c.Sent
+		sum.Received += c.Received
+	}
+	for _, s := range [...]*Stream{&b.Stdin, &b.Stdout, &b.Stderr} {
+		s.Text, s.Cut = "", s.Cut || s.Text != ""
+	}
+	return &b
 }
 
 // Need is one capability that a tool call was found to need, with the verdict.

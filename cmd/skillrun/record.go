@@ -256,7 +256,7 @@ func (r *recorder) refusedToRun(err error, code int) {
 }
 
 // ended writes the end record and the report, and gives the exit code.
-func (r *recorder) ended(res sandbox.Result) (int, error) {
+func (r *recorder) ended(res sandbox.Result, room *sandbox.Room) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	code := exitCode(&res)
@@ -285,6 +285,13 @@ func (r *recorder) ended(res sandbox.Result) (int, error) {
 		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
 	}
 	_, err := r.log.Append(end)
+	if audit.IsFull(err) {
+		room.Remove() // which may be what fills the disk
+		_, err = r.log.Append(end)
+	}
+	if audit.IsFull(err) {
+		_, err = r.log.AppendBrief(end)
+	}
 	r.write(rep)
 	if s := r.job.session; s != nil {
 		denials := slices.DeleteFunc(slices.Clone(r.denials), r.spare)

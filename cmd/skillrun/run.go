@@ -226,7 +226,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if keep != nil && !result.TimedOut {
 		keep(result.Compiled) // which looks at files
 	}
-	code, err := rec.ended(result)
+	code, err := rec.ended(result, room)
 	if err != nil {
 		return nil, err
 	}

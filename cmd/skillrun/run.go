@@ -173,7 +173,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if !slices.EqualFunc(known, approvalsAsOf(j.host), time.Time.Equal) {
 		return nil, j.refused(c, withHint{errors.New("a skill was approved or revoked while this run was prepared"), "run it again"})
 	}
-	release := func() {}
+	release, restore := func() {}, keepTerminal()
 	result, err := sandbox.Run(&sandbox.Spec{
 		Run:      rec.id,
 		Profile:  &plan.Profile,
@@ -212,6 +212,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 			return signals, err
 		}),
 	})
+	restore()
 	if err != nil {
 		var start interface{ NotExecutable() bool }
 		if errors.As(err, &start) && start.NotExecutable() {

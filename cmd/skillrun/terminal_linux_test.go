@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -500,6 +501,78 @@ func TestTerminalOfAnother(t *testing.T) {
 	for _, namespaces := range []string{"on", "off"} {
 		if out := run(program(t), "--namespaces", namespaces, "--"); strings.Contains(out, "typed") || strings.Count(out, "secret") > 1 {
 			t.Errorf("namespaces %s: %s", namespaces, out)
+		}
+	}
+}
+
+// What a run does to the terminal is over with it: that output is stopped, and how
+// the terminal is set, unless others may have set it.
+func TestKeepsTerminal(t *testing.T) {
+	sandboxtest.CatchIgnored()
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const script = `
+import os, signal, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+tty = os.open("/dev/tty", os.O_RDWR)
+mode = termios.tcgetattr(tty)
+mode[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
+mode[6][termios.VINTR] = b"\x05"
+termios.tcsetattr(tty, termios.TCSANOW, mode)
+termios.tcflow(tty, termios.TCOOFF)`
+	// after runs a line of sh, and says whether output is stopped and settings are
+	// others then, while the session goes on.
+	after := func(line string, prefix ...string) (stopped, set bool) {
+		t.Helper()
+		tty := newTerminal(t)
+		look, err := unix.Open(tty.slave.Name(), unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(look)
+		before, err := unix.IoctlGetTermios(look, unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, ends, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done.Close()
+		cmd := exec.Command("sh", append([]string{"-c", line + "\necho over $? >&3; exec 3>&-; exec sleep 600", "sh"}, append(prefix, "python3", "-c", script)...)...)
+		cmd.Dir, cmd.Env = home(t)
+		cmd.ExtraFiles = []*os.File{ends}
+		tty.start(cmd)
+		ends.Close()
+		if said, err := io.ReadAll(done); err != nil || string(said) != "over 0\n" {
+			t.Fatalf("%q: %q, %v", line, said, err)
+		}
+		now, err := unix.IoctlGetTermios(look, unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = unix.Write(look, []byte("x"))
+		if err != nil && err != unix.EAGAIN {
+			t.Fatal(err)
+		}
+		return err != nil, *now != *before
+	}
+	for _, c := range []struct {
+		line string
+		set  bool
+	}{
+		{`"$@"`, false},
+		{`"$@" 2>/dev/null`, false},
+		{`"$@" | cat`, true},
+		{`true | "$@"`, true},
+		{`set -m; "$@" & wait $!`, true}, // in the background
+	} {
+		if stopped, set := after(c.line); !stopped || !set {
+			t.Errorf("control: %q: stopped %v, set %v", c.line, stopped, set)
+		}
+		for _, namespaces := range []string{"auto", "off"} {
+			if stopped, set := after(c.line, program(t), "--namespaces", namespaces, "--"); stopped || set != c.set {
+				t.Errorf("namespaces %s: %q: stopped %v, set %v", namespaces, c.line, stopped, set)
+			}
 		}
 	}
 }

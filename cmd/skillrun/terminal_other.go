@@ -2,6 +2,18 @@
 
 package main
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 func forgetInput(*os.File) {}
+
+// startOutput lets output to a terminal go on that was stopped, in the foreground: in
+// the background this program could be stopped.
+func startOutput(tty int) {
+	if foreground(tty) {
+		unix.IoctlSetInt(tty, unix.TIOCSTART, 0)
+	}
+}

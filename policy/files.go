@@ -16,7 +16,8 @@ type File struct {
 // the skill's top level named in [ManifestNames], SKILL.md and skill.md; others
 // are passed over.
 //
-// A fault in a manifest is an error, a fault in a header a finding. A
+// A fault in a manifest is an error, as is a header that is longer than is read; another
+// fault in a header is a finding. A
 // manifest.json that is none of ours (many programs have one) is a finding.
 func Manifests(files []File) (Metadata, []*Document, []Finding, error) {
 	var about Metadata
@@ -32,6 +33,9 @@ func Manifests(files []File) (Metadata, []*Document, []Finding, error) {
 		switch {
 		case f.Name == "SKILL.md" || f.Name == "skill.md":
 			skill, found := ParseHeader(f.Name, f.Data)
+			if skill.Fault != nil {
+				return about, nil, findings, skill.Fault
+			}
 			if findings = append(findings, found...); skill.Name != "" {
 				about = skill.Metadata
 			}

@@ -13,17 +13,24 @@ type Skill struct {
 	// Document holds the rights that the header declares; nil if it declares
 	// none, or in a way that two parsers might read differently.
 	Document *Document
+	// Fault is why nothing may be run on it: the header is longer than is read, and
+	// what it says of rights, which may be fewer than without, is not known. nil if
+	// it is not.
+	Fault error
 }
 
-// maxHeader is how much of SKILL.md is looked at.
+// maxHeader is how much of SKILL.md is looked at, in bytes.
 const maxHeader = 64 << 10
 
-// ParseHeader reads the header of SKILL.md. It never fails: a header that does
-// not parse strictly gives no rights, and a finding says why. Keys that carry
-// no rights may be anything.
+// ParseHeader reads the header of SKILL.md. A header that does not parse strictly
+// gives no rights, and a finding says why. Keys that carry no rights may be anything.
 func ParseHeader(file string, data []byte) (Skill, []Finding) {
 	header, fault := cutHeader(data)
 	skill := Skill{Metadata: display(file, header)}
+	if fault == noEnd && len(data) > maxHeader {
+		skill.Fault = errorAt(Pos{file, 1, 1}, "the header does not end within %d bytes", maxHeader)
+		return skill, nil
+	}
 	if !bytes.Contains(header, []byte("allowed-tools")) && !bytes.Contains(header, []byte("capabilities")) {
 		return skill, nil
 	}
@@ -51,6 +58,7 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 // cutHeader gives the text between the first line, "---", and the next line
 // that is the same; fault says why others might cut elsewhere.
 func cutHeader(data []byte) (header []byte, fault string) {
+	cut := len(data) > maxHeader
 	data = data[:min(len(data), maxHeader)]
 	rest, bom := bytes.CutPrefix(data, []byte("\ufeff"))
 	if bom {
@@ -61,8 +69,8 @@ func cutHeader(data []byte) (header []byte, fault string) {
 		return nil, "does not start with a line \"---\""
 	}
 	for i := 0; i < len(rest); {
-		line, _, _ := bytes.Cut(rest[i:], []byte("\n"))
-		if string(bytes.TrimRight(line, "\r")) == "---" {
+		line, _, whole := bytes.Cut(rest[i:], []byte("\n"))
+		if string(bytes.TrimRight(line, "\r")) == "---" && (whole || !cut) {
 			header = rest[:i]
 			if bytes.Contains(header, []byte("---")) {
 				fault = "\"---\" inside the header"
@@ -71,8 +79,10 @@ func cutHeader(data []byte) (header []byte, fault string) {
 		}
 		i += len(line) + 1
 	}
-	return rest, "the header has no end"
+	return rest, noEnd
 }
+
+const noEnd = "the header has no end"
 
 // display reads name, version and description leniently, line by line.
 func display(file string, header []byte) Metadata {

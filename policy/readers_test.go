@@ -445,3 +445,38 @@ func TestDeepNesting(t *testing.T) {
 		t.Errorf("took %v", d)
 	}
 }
+
+// A header that is longer than is read is refused, whatever of it was read: it may
+// have said less than what a skill without one gets.
+func TestLongHeaderRefused(t *testing.T) {
+	const most = 64 << 10
+	long := func(size int, end string) []byte {
+		const begin, tools = "---\nname: x\ndescription: ", "\nallowed-tools: Read\n"
+		return []byte(begin + strings.Repeat("d", size-len(begin+tools+end)) + tools + end)
+	}
+	for what, c := range map[string]struct {
+		data    []byte
+		refused bool
+		rights  bool
+	}{
+		"the longest":                {append(long(most, "---\n"), strings.Repeat("text\n", most)...), false, true},
+		"the longest, and no text":   {long(most, "\n---"), false, true},
+		"one byte longer":            {append(long(most+1, "---\n"), strings.Repeat("text\n", most)...), true, false},
+		"an end that is none":        {append(long(most, "---"), "more: x\n---\n"...), true, false},
+		"tools after it":             {long(2*most, "---\n"), true, false},
+		"tools before it":            {[]byte("---\nallowed-tools: Read\nd: " + strings.Repeat("d", most) + "\n---\n"), true, false},
+		"a mark before it":           {append([]byte("\ufeff"), long(2*most, "---\n")...), true, false},
+		"no rights in it":            {[]byte("---\nd: " + strings.Repeat("d", most) + "\n---\n"), true, false},
+		"no header":                  {[]byte("# x\n" + strings.Repeat("text\n", most)), false, false},
+		"no end in a file that ends": {long(most, ""), false, false},
+	} {
+		s, _ := policy.ParseHeader("d/SKILL.md", c.data)
+		_, docs, _, err := policy.Manifests([]policy.File{{Name: "SKILL.md", Data: c.data}})
+		if (s.Fault != nil) != c.refused || (err != nil) != c.refused || (s.Document != nil) != c.rights || (len(docs) > 0) != c.rights {
+			t.Errorf("%s: %v %v, rights %v", what, s.Fault, err, s.Document != nil)
+		}
+		if want := "d/SKILL.md:1:1: the header does not end within 65536 bytes"; c.refused && fmt.Sprint(s.Fault) != want {
+			t.Errorf("%s: %v", what, s.Fault)
+		}
+	}
+}

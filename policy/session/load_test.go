@@ -60,7 +60,9 @@ func TestLoadByPolicy(t *testing.T) {
 	w.want(s.Load(ctx, w.skill("own/good", ""), session.ByAgent), policy.Allow, "allowed")
 	w.want(s.Load(ctx, w.skill("own/bad", ""), session.ByUser), policy.Deny, "denied by name")
 	w.want(s.Load(ctx, w.skill("own/odd", ""), session.ByAgent), policy.Confirm, "asked by name")
-	for name, dir := range map[string]string{"nothing there": filepath.Join(w.dir, "nowhere"), "no directory": w.file("x", ""), "a damaged manifest": w.skill("own/broken", `[{]`)} {
+	long := w.skill("own/long", "")
+	w.file("home/.claude/skills/long/SKILL.md", "---\nname: long\ndescription: "+strings.Repeat("d", 1<<16)+"\n---\n")
+	for name, dir := range map[string]string{"a header that is longer than is read": long, "nothing there": filepath.Join(w.dir, "nowhere"), "no directory": w.file("x", ""), "a damaged manifest": w.skill("own/broken", `[{]`)} {
 		w.want(s.Load(ctx, dir, session.ByUser), policy.Deny, name)
 	}
 }

@@ -131,7 +131,8 @@ func (s *Skill) header() {
 func (s *Skill) path(name string) string { return filepath.Join(s.Given, name) }
 
 // Documents parses the manifests, the strongest first and the header last. Any
-// fault in a manifest is a [*policy.Error] with its place: run nothing on it.
+// fault in a manifest, and [policy.Skill.Fault], is a [*policy.Error] with its place: run
+// nothing on it.
 // None at all means that the skill declares nothing.
 func (s *Skill) Documents() ([]*policy.Document, error) {
 	var docs []*policy.Document
@@ -144,6 +145,9 @@ func (s *Skill) Documents() ([]*policy.Document, error) {
 			return nil, err
 		}
 		docs = append(docs, d)
+	}
+	if s.Says.Fault != nil {
+		return nil, s.Says.Fault
 	}
 	if s.Says.Document != nil {
 		docs = append(docs, s.Says.Document)

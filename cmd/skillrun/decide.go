@@ -100,7 +100,7 @@ func decide(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.Write(append(b, '\n'))
+	_, err = os.Stdout.Write(append(shownJSON(b), '\n'))
 	return err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -33,11 +32,9 @@ func doctorCommand() *cli.Command {
 				checks, features = diagnose()
 			}
 			if c.Bool("json") {
-				b, err := json.MarshalIndent(features, "", "  ")
-				if err != nil {
+				if err := printJSON(features); err != nil {
 					return err
 				}
-				fmt.Fprintf(os.Stdout, "%s\n", b)
 			}
 			// Before anything is written: a reader that leaves, such as head, ends
 			// this process, and a directory of its own would stay behind.

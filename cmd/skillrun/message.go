@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +41,30 @@ func named(s string) string {
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `\x22`) + `"`
 }
+
+// shownJSON is JSON that a terminal may show, with \u escapes for what does not show
+// and for what moves what does (C1 controls, bidi): it can only be in strings.
+// encoding/json writes most of it as it is.
+func shownJSON(b []byte) []byte {
+	if !bytes.ContainsFunc(b, hides) {
+		return b
+	}
+	shown := make([]byte, 0, len(b)+len(b)/8)
+	for _, r := range string(b) {
+		switch {
+		case !hides(r):
+			shown = utf8.AppendRune(shown, r)
+		case r < 0x10000:
+			shown = fmt.Appendf(shown, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			shown = fmt.Appendf(shown, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return shown
+}
+
+func hides(r rune) bool { return r >= 0x7f && policy.Escape(string(r)) != string(r) }
 
 // typed is a name as a word of a command line that the user may paste into a
 // shell, what where it cannot be printed.

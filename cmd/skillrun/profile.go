@@ -65,6 +65,6 @@ func printJSON(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.Write(append(b, '\n'))
+	_, err = os.Stdout.Write(append(shownJSON(b), '\n'))
 	return err
 }

@@ -41,7 +41,7 @@ func (r *recorder) write(rep report) {
 	}
 	b, err := json.MarshalIndent(rep, "", "  ")
 	if err == nil {
-		err = writePlaced(r.report, r.runsWrite, append(b, '\n'))
+		err = writePlaced(r.report, r.runsWrite, append(shownJSON(b), '\n'))
 	}
 	if err != nil {
 		say("cannot write the report: %v", err)

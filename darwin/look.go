@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"skillrun/profiles"
 )
@@ -54,6 +53,30 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 	return l.exists, l.contents
 }
 
+// WithLinked gives the profile with denials of what denied names lead to, since the
+// kernel asks about a file by its own name: see [profiles.Sift]. All of the trees in
+// which names are denied is searched, and fsys is the machine's file system.
+func WithLinked(fsys fs.FS, p *profiles.Profile) *profiles.Profile {
+	host := &profiles.Host{OS: "darwin", FS: fsys}
+	q := *p
+	q.Denials = slices.Clip(q.Denials)
+	for _, sift := range p.Sifts() {
+		var walk func(dir string)
+		walk = func(dir string) {
+			entries, _ := fs.ReadDir(fsys, fsName(dir)) // what cannot be listed leads nowhere
+			for _, e := range entries {
+				at := profiles.Below(dir, e.Name())
+				q.Denials = append(q.Denials, sift.Through(host, at, e.Type())...)
+				if e.IsDir() {
+					walk(at)
+				}
+			}
+		}
+		walk(sift.Root)
+	}
+	return &q
+}
+
 // deletes says whether a tree that covers path grants Delete.
 func deletes(p *profiles.Profile, path string) bool {
 	return slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
@@ -80,25 +103,21 @@ type looker struct {
 }
 
 func (l *looker) has(p string) bool {
-	name := strings.TrimPrefix(p, "/")
-	if name == "" {
-		name = "."
-	}
-	if lfs, ok := l.fsys.(fs.ReadLinkFS); ok {
-		_, err := lfs.Lstat(name)
-		return err == nil
-	}
-	_, err := fs.Stat(l.fsys, name)
+	_, err := fs.Lstat(l.fsys, fsName(p))
 	return err == nil
+}
+
+// fsName turns an absolute path into the name that fs.FS wants.
+func fsName(p string) string {
+	if p == "/" {
+		return "."
+	}
+	return p[1:]
 }
 
 // walk looks at everything beneath a directory, links not followed.
 func (l *looker) walk(dir string) {
-	name := strings.TrimPrefix(dir, "/")
-	if name == "" {
-		name = "."
-	}
-	entries, err := fs.ReadDir(l.fsys, name)
+	entries, err := fs.ReadDir(l.fsys, fsName(dir))
 	if err != nil {
 		return // absent, or closed to the run as well
 	}

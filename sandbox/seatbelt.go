@@ -58,7 +58,8 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		return Result{}, err
 	}
 	defer proxy.close()
-	policy, tag, err := s.compile(spec, own, proxy)
+	profile := darwin.WithLinked(spec.Files, own.guarded(spec.Profile, spec.Caches))
+	policy, tag, err := s.compile(spec, profile, own, proxy)
 	if err != nil {
 		return Result{}, err
 	}
@@ -96,14 +97,13 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 	}
 	result.Receipt = receipt
 	if spec.Observe && spec.Refused != nil && (result.TimedOut || result.Limit != "" || result.Status != 0) {
-		s.tell(spec, tag, begin)
+		s.tell(spec, profile, tag, begin)
 	}
 	return result, nil
 }
 
 // compile makes the policy of a run, with the tag of its denials.
-func (s *seatbelt) compile(spec *Spec, own *own, proxy *proxy) (*darwin.Policy, string, error) {
-	p := own.guarded(spec.Profile, spec.Caches)
+func (s *seatbelt) compile(spec *Spec, p *profiles.Profile, own *own, proxy *proxy) (*darwin.Policy, string, error) {
 	facts := &darwin.Facts{
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),
@@ -287,7 +287,7 @@ func await(pid int) (e exit) {
 
 // tell reports the denials that the log has of a run. The log drops lines and
 // may be closed to this user: nothing depends on it.
-func (s *seatbelt) tell(spec *Spec, tag string, since time.Time) {
+func (s *seatbelt) tell(spec *Spec, p *profiles.Profile, tag string, since time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), logPatience)
 	defer cancel()
 	args := s.denials(tag, since)
@@ -300,7 +300,7 @@ func (s *seatbelt) tell(spec *Spec, tag string, since time.Time) {
 	denied, _ := darwin.ReadDenials(out, tag)
 	cmd.Wait()
 	for i := range denied {
-		if r, ok := refusal(&denied[i], spec.Profile); ok {
+		if r, ok := refusal(&denied[i], p); ok {
 			spec.Refused(r)
 		}
 	}

@@ -150,6 +150,22 @@ func TestSeatbeltRun(t *testing.T) {
 	}
 }
 
+// TestSeatbeltLinked: a run's policy is of what denied names lead to when it starts.
+func TestSeatbeltLinked(t *testing.T) {
+	for target, want := range map[string]string{"conf/real": "named\n", "conf/other": ""} {
+		m := newMac(t, `for a; do case $a in P*=*/ws/conf/real) echo named; esac; done; `+through, "/bin/true")
+		p, ws := m.spec.Profile, m.spec.Dir
+		p.Paths = []profiles.PathRule{{Path: ws, Tree: true, Access: profiles.AllAccess}}
+		p.Denials = profiles.ControlFiles(ws)
+		if err := os.Symlink(target, filepath.Join(ws, ".mcp.json")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.run(t); err != nil || m.out.String() != want {
+			t.Errorf("a link to %s: %v: %q", target, err, m.out.String())
+		}
+	}
+}
+
 // TestSeatbeltFailures tells apart who failed, and nothing has run where it
 // was not the command.
 func TestSeatbeltFailures(t *testing.T) {

@@ -29,12 +29,15 @@ func thisMac(j *job) (*darwin.Facts, error) {
 	}, nil
 }
 
-// lookAround lists what a policy for this machine wants to know.
-func lookAround(f *darwin.Facts, p *profiles.Profile) {
+// lookAround lists what a policy for this machine wants to know, and gives the profile
+// with what names lead to here.
+func lookAround(f *darwin.Facts, p *profiles.Profile) *profiles.Profile {
+	p = darwin.WithLinked(os.DirFS("/"), p)
 	f.Exists, f.Contents = darwin.Look(os.DirFS("/"), p, maxLook)
 	if parents, err := egress.NewParents(os.Getenv); err == nil { // a run tells of it
 		f.Proxied = parents.Serve(&p.Network)
 	}
+	return p
 }
 
 // become makes this process the one between launcher and command, where it was

@@ -87,7 +87,7 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 		if j.host.OS == "darwin" { // of another machine nobody knows the user's number
 			m.profile = sandbox.Guarded(m.profile, j.caches())
 		}
-		lookAround(m.facts, m.profile)
+		m.profile = lookAround(m.facts, m.profile)
 	}
 	if m.profile.Network.Mode == profiles.NetHosts && m.facts.ProxyPort == 0 {
 		m.facts.ProxyPort = defaultProxyPort

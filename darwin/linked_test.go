@@ -1,0 +1,68 @@
+package darwin_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"skillrun/darwin"
+	"skillrun/profiles"
+)
+
+// mapped is a workspace "W" of files without contents, "a -> b" for links.
+func mapped(names ...string) fstest.MapFS {
+	m := fstest.MapFS{}
+	for _, n := range names {
+		name, target, link := strings.Cut(n, " -> ")
+		name = workspace + strings.TrimPrefix(name, "W")
+		m[name[1:]] = &fstest.MapFile{Mode: 0o644}
+		if link {
+			m[name[1:]] = &fstest.MapFile{Mode: fs.ModeSymlink | 0o777, Data: []byte(target)}
+		}
+	}
+	return m
+}
+
+// holds says that both evaluators answer queries, as "want: query", about a policy for
+// what is there, in which the workspace may be written and deleted.
+func holds(t *testing.T, fsys fs.FS, queries ...string) {
+	t.Helper()
+	p, f := small(), standardFacts()
+	p.Paths = []profiles.PathRule{tree(workspace, rw|profiles.Delete, "filesystem.delete")}
+	p.Denials = append(profiles.WorkspaceSecrets(workspace), profiles.ControlFiles(workspace)...)
+	p = darwin.WithLinked(fsys, p)
+	f.Exists, f.Contents = darwin.Look(fsys, p, 1000)
+	policy, err := darwin.Compile(p, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := parse(t, policy, 15)
+	var asked, want []string
+	for _, q := range queries {
+		w, query, _ := strings.Cut(q, ": ")
+		asked, want = append(asked, spell(query)), append(want, w)
+		if got := ask(t, own, spell(query)); got != w {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	for i, got := range askTool(t, evaluator(t), policy, 15, asked) {
+		if got != want[i] {
+			t.Errorf("%s: sbpl-eval says %s", asked[i], got)
+		}
+	}
+}
+
+// TestLinked: what denied names lead to is denied by its own name, and what is on the
+// way there stays.
+func TestLinked(t *testing.T) {
+	t.Parallel()
+	holds(t, mapped("W/.claude -> conf/c", "W/conf/c/settings.json -> ../real", "W/conf/real", "W/conf/c/agents -> ../../later/agents",
+		"W/.env -> mid", "W/mid -> secrets/dev", "W/secrets/dev", "W/svc/.vscode -> ../editor", "W/editor/tasks.json",
+		"W/lib/.git -> ../store", "W/store/hooks -> ../h", "W/h/pre-commit", "W/store/HEAD", "W/.mcp.json -> x/../m", "W/x/y", "W/free -> conf",
+	), "deny: @write W/conf/c/settings.json", "deny: @create W/conf/c/new", "deny: @write W/conf/real", "allow: @read W/conf/real", "deny: @unlink W/conf/real", "deny: @rename W/conf W/d",
+		"allow: @write W/conf/other", "deny: @create W/later", "deny: @create W/later/agents/x",
+		"deny: @read W/secrets/dev", "allow: @read W/secrets/other", "deny: @unlink W/mid", "deny: @rename W/y W/mid", "deny: @rename W/secrets W/s",
+		"deny: @unlink W/svc", "deny: @create W/editor/launch.json", "deny: @create W/store/config", "deny: @create W/h/post-commit", "allow: @write W/store/HEAD", "deny: @unlink W/store/hooks",
+		"deny: @unlink W/x", "allow: @create W/x/new", "deny: @create W/m", "allow: @unlink W/free", "deny: @link W/conf/real W/r")
+}

@@ -266,6 +266,7 @@ func (c *compiler) writeDenials() {
 		}
 		c.w.rule("denied: "+(a|profiles.Delete).Word(), "deny", refused(a), conds)
 	}
+	c.writePointers()
 	c.writePins(covers)
 	c.writeKept()
 	if c.facts.HideNames {
@@ -283,4 +284,24 @@ func (c *compiler) writeDenials() {
 		conds = append(conds, cond{text: c.filter(&names[i], exactly), except: c.exceptions(&names[i], names)})
 	}
 	c.w.rule("the denied names themselves may be listed and looked at: ls(1), git status", "allow", []string{"file-read-metadata", "file-test-existence"}, conds)
+}
+
+// writePointers keeps what is called ".git": git takes the directory that such a file
+// names, or such a link leads to, for the repository, with hooks and configuration.
+func (c *compiler) writePointers() {
+	var places []string
+	for i := range c.denials {
+		d := &c.denials[i]
+		first, _, more := strings.Cut(d.Match, "/")
+		if more && strings.EqualFold(first, ".git") && d.Class == profiles.Control && c.grantedBelow(d.Path)&(profiles.Write|profiles.Create|profiles.Delete) != 0 {
+			places = append(places, strings.TrimSuffix(c.root(d.Path), "/"))
+		}
+	}
+	if len(places) == 0 {
+		return
+	}
+	slices.Sort(places)
+	re := "^(" + strings.Join(slices.Compact(places), "|") + ")/([^/]+/)*" + glob(".git") + exactly
+	c.w.rule("what names a repository is not made, written or moved: .git", "deny",
+		[]string{"file-write-create", "file-write-data", "file-write-unlink", "file-link"}, []cond{{text: c.w.regex(re)}})
 }

@@ -66,3 +66,13 @@ func TestLinked(t *testing.T) {
 		"deny: @unlink W/svc", "deny: @create W/editor/launch.json", "deny: @create W/store/config", "deny: @create W/h/post-commit", "allow: @write W/store/HEAD", "deny: @unlink W/store/hooks",
 		"deny: @unlink W/x", "allow: @create W/x/new", "deny: @create W/m", "allow: @unlink W/free", "deny: @link W/conf/real W/r")
 }
+
+// TestRepositoryFiles: a file or link by which git finds a repository is not made,
+// changed or moved.
+func TestRepositoryFiles(t *testing.T) {
+	t.Parallel()
+	holds(t, mapped("W/.git", "W/sub/.git", "W/lib/.git/HEAD"),
+		"deny: @write W/.git", "deny: @write W/sub/.git", "deny: @unlink W/sub/.git", "deny: @rename W/x W/sub/.git", "deny: @rename W/sub/.git W/x", "deny: @link W/sub/.git W/x",
+		"deny: @create W/new/.git", "deny: @create W/new/.GIT", "deny: @write W/sub/.GIT",
+		"allow: @read W/sub/.git", "allow: @create W/sub/.gitignore", "allow: @write W/sub/x.git", "allow: @write W/lib/.git/HEAD", "allow: @link W/lib/x W/x")
+}

@@ -310,13 +310,6 @@ func TestClaudeCodeSession(t *testing.T) {
 	if !strings.Contains(u.context, "read "+outside) || !strings.Contains(u.context, "ask the user") || strings.Contains(u.context, "--grant") {
 		t.Errorf("the model is told %q", u.context)
 	}
-	// Of what programs look for and do without, if the command failed.
-	if u := a.bash(a.hidden("ls /etc 2>/dev/null || :")); u.code != 0 || u.context != "" {
-		t.Errorf("%+v", u)
-	}
-	if u := a.bash(a.hidden("ls /etc 2>/dev/null")); u.code == 0 || !strings.Contains(u.context, "read /etc") {
-		t.Errorf("%+v", u)
-	}
 
 	// A secret that the user lets a command have does not reach the model.
 	a.write("home/.aws/credentials", "aws_secret_access_key = wJalrXUtnFEMI\n")

@@ -116,8 +116,9 @@ func ownPort(n *profiles.Network, host string, port uint16) bool {
 // whether there is IPv6 and looks in /etc for what system it is on, Java asks the
 // first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
 // abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
-// bothered with them, unless the run fails and nothing else was refused.
+// bothered with them.
 func spare(d audit.Denial) bool {
+	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
 	switch dir = filepath.Clean(dir); {
 	case d.Class != "":
@@ -126,8 +127,8 @@ func spare(d audit.Denial) bool {
 		return true
 	case d.Access == "bind":
 		return strings.HasPrefix(d.Target, "@/tmp/.X11-unix/")
-	case d.Access == sandbox.SocketIPv6, d.Target == "/etc" && d.Access == "read":
-		return true
+	case lookedFor(d):
+		return true // told of a run that failed, if nothing else was refused
 	case d.Access == "write" && gitObject(dir, name):
 		return true // a link to it was tried, and then it is copied
 	case strings.HasPrefix(dir, "/proc/"):
@@ -137,14 +138,13 @@ func spare(d audit.Denial) bool {
 	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":
 		return d.Access == "write" || d.Access == "create"
 	}
-	return filepath.Base(dir) == ".cargo" && cargoNotes(d) || compiledCode(d)
+	return filepath.Base(dir) == ".cargo" && cargoNotes(d) || d.Access == "create" && (name == compiled || filepath.Base(dir) == compiled)
 }
 
-// compiledCode says whether it was Python's compiled code that was to be made, for
-// want of which no program of it fails.
-func compiledCode(d audit.Denial) bool {
-	const compiled = "__pycache__"
-	return d.Class == "" && d.Access == "create" && (filepath.Base(d.Target) == compiled || filepath.Base(filepath.Dir(d.Target)) == compiled)
+// lookedFor says of what is spared that a command may have been about nothing else,
+// as ls /etc is: others go on without it, whatever they then fail for.
+func lookedFor(d audit.Denial) bool {
+	return d.Access == sandbox.SocketIPv6 || d.Target == "/etc" && d.Access == "read"
 }
 
 // cargoNotes says whether a file is one that cargo locks, or in which it notes what

@@ -34,7 +34,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	r.tellUnchanged(code)
 	r.tellDeletions(code)
 	if r.show && told == 0 && code != 0 {
-		for _, d := range r.without {
+		for _, d := range r.looked {
 			say("denied %s", denialLine(r.job, r.profile, d))
 		}
 	}

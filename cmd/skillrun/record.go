@@ -53,7 +53,7 @@ type recorder struct {
 	dropped int
 	shown   int
 	spared  int
-	without []sandbox.Refusal // spared, told if the run fails: it may have wanted them after all
+	looked  []sandbox.Refusal // for, spared: told if the run fails: it may have wanted it after all
 	lifting []lifting
 	// unchanged are control files that the run wanted to change.
 	unchanged []unchanged
@@ -221,8 +221,8 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.denials = append(r.denials, rec)
 	if r.spare(rec) {
 		r.spared++
-		if !compiledCode(rec) && len(r.without) < shownDenials {
-			r.without = append(r.without, d)
+		if lookedFor(rec) {
+			r.looked = append(r.looked, d)
 		}
 		return
 	}
@@ -294,13 +294,7 @@ func (r *recorder) ended(res sandbox.Result, room *sandbox.Room) (int, error) {
 	}
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		denials := slices.DeleteFunc(slices.Clone(r.denials), r.spare)
-		if len(denials) == 0 && code != 0 {
-			for _, d := range r.without {
-				denials = append(denials, denialOf(d))
-			}
-		}
-		err = errors.Join(err, s.tell(r.id, denials, r.dropped, r.wants(), r.profile.Redact))
+		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
 	}
 	r.tellEnd(&res, code, end.Controls) // last: a terminal that was stopped takes nothing
 	return code, err

@@ -138,9 +138,14 @@ func decodeEntries(n *node) ([]Entry, error) {
 	return entries, nil
 }
 
+// aPermission is what an entry is called in errors.
+const aPermission = "a permission"
+
+var constraintKeys = [...]string{"workspace_only", "denied_command_patterns", "arguments", "resource_scope", "time_window", "rate_limit"}
+
 func decodeEntry(n *node) (e Entry, err error) {
 	e.Pos = n.pos
-	if err = n.table("a permission", "capability", "effect", "priority", "constraints", "fallback_msg", "source", "granted_at", "expires_at"); err != nil {
+	if err = n.table(aPermission, "capability", "effect", "priority", "constraints", "fallback_msg", "source", "granted_at", "expires_at"); err != nil {
 		return e, err
 	}
 	if n.get("capability") == nil {
@@ -241,7 +246,7 @@ func decodeEffect(n *node) (Effect, error) {
 }
 
 func decodeConstraints(n *node) (c Constraints, err error) {
-	if err = n.table("constraints", "workspace_only", "denied_command_patterns", "arguments", "resource_scope", "time_window", "rate_limit"); err != nil {
+	if err = n.table("constraints", constraintKeys[:]...); err != nil {
 		return c, err
 	}
 	for i := range n.keys {
@@ -457,12 +462,24 @@ next:
 				continue next
 			}
 		}
-		if s := Nearest(n.keys[i].name, known); s != "" {
-			return errorAt(n.keys[i].pos, "unknown key %q in %s (did you mean %q?)", n.keys[i].name, what, s)
-		}
-		return errorAt(n.keys[i].pos, "unknown key %q in %s", n.keys[i].name, what)
+		return n.keys[i].unknown(what, known)
 	}
 	return nil
+}
+
+// unknown is the error of a key that a table does not have: with the one that was
+// meant, which may be one of constraints, or with those that it has.
+func (f *field) unknown(what string, known []string) error {
+	meant := Nearest(f.name, known)
+	for _, k := range constraintKeys {
+		if what == aPermission && (k == f.name || len(f.name) > 3 && strings.Contains(k, f.name)) {
+			meant = "constraints." + k
+		}
+	}
+	if meant != "" {
+		return errorAt(f.pos, "unknown key %q in %s (did you mean %q?)", f.name, what, meant)
+	}
+	return errorAt(f.pos, "unknown key %q in %s: not one of %s", f.name, what, strings.Join(known, ", "))
 }
 
 // sunken adds to an error about a key of a TOML table that it is a key of the
@@ -475,7 +492,8 @@ func sunken(err error, file *node, known []string) error {
 	for i := range file.keys {
 		for _, k := range file.keys[i].node.keys {
 			if k.pos == e.Pos && slices.Contains(known, k.name) {
-				return errorAt(e.Pos, "%s; as a key of the file it stands above the first [table]", e.What)
+				what, _, _ := strings.Cut(e.What, ": not one of ")
+				return errorAt(e.Pos, "%s; as a key of the file it stands above the first [table]", what)
 			}
 		}
 	}

@@ -62,11 +62,9 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	}
 	cache := j.cache(p)
 	p = sandbox.Guarded(p, j.caches())
-	confirmed := p // if all that is asked were granted
-	if pending := j.pending(); len(pending) > 0 {
-		if confirmed, err = j.set.Accept(keysOf(pending)...).Profile(j.host, j.inputs()); err != nil {
-			return err
-		}
+	confirmed, err := j.confirmed(p)
+	if err != nil {
+		return err
 	}
 	asked := false
 	if path := c.String("path"); path != "" {
@@ -86,9 +84,18 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 		explainEnv(w, p, receipt, name)
 	}
 	if !asked {
-		explainAll(w, j, p, receipt, cache)
+		explainAll(w, j, p, confirmed, receipt, cache)
 	}
 	return nil
+}
+
+// confirmed is p as it would be if all that is asked were granted.
+func (j *job) confirmed(p *profiles.Profile) (*profiles.Profile, error) {
+	pending := j.pending()
+	if len(pending) == 0 {
+		return p, nil
+	}
+	return j.set.Accept(keysOf(pending)...).Profile(j.host, j.inputs())
 }
 
 // answer prints one verdict: what, by which rule, from where, held by what.
@@ -359,7 +366,7 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 
 // explainAll prints the effective policy: what is alike in every run is counted,
 // unless the user wants it all.
-func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, cache string) {
+func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, cache string) {
 	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
 		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
@@ -412,9 +419,21 @@ func explainAll(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, ca
 		fmt.Fprintf(w, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}
 	alike.print(w)
-	fmt.Fprintf(w, "\nnetwork: %s\n", p.Network.Mode)
+	mode := p.Network.Mode.String()
+	if confirmed.Network.Mode != p.Network.Mode {
+		mode += ", and " + confirmed.Network.Mode.String() + " once confirmed"
+	}
+	fmt.Fprintf(w, "\nnetwork: %s\n", mode)
+	hosts := map[string]bool{}
 	for _, h := range p.Network.Hosts {
-		fmt.Fprintf(w, "  %s%s  (%s)\n", policy.Escape(h.Host), hostTerms(&h), originText(h.Origin))
+		line := policy.Escape(h.Host) + hostTerms(&h)
+		hosts[line] = true
+		fmt.Fprintf(w, "  %s  (%s)\n", line, originText(h.Origin))
+	}
+	for _, h := range confirmed.Network.Hosts {
+		if line := policy.Escape(h.Host) + hostTerms(&h); !hosts[line] {
+			fmt.Fprintf(w, "  %s  (once confirmed; %s)\n", line, originText(h.Origin))
+		}
 	}
 	for _, s := range p.Sockets {
 		fmt.Fprintf(w, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))

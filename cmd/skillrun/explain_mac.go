@@ -66,7 +66,11 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		explainEnv(w, m.profile, m.policy.Receipt, name)
 	}
 	if !asked {
-		explainAll(w, j, m.profile, m.policy.Receipt, "")
+		confirmed, err := j.confirmed(m.profile)
+		if err != nil {
+			return err
+		}
+		explainAll(w, j, m.profile, confirmed, m.policy.Receipt, "")
 	}
 	return nil
 }

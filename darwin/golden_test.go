@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -277,6 +278,23 @@ func TestEveryLineHasAnOrigin(t *testing.T) {
 			case !explained && strings.TrimSpace(comment) == "" && code != "(version 1)":
 				t.Errorf("%s: line %d has no origin: %s", g.name, n+1, line)
 			}
+		}
+	}
+}
+
+// TestPinsOnce: a directory that stays is named by one of the rules that say so.
+func TestPinsOnce(t *testing.T) {
+	literal := regexp.MustCompile(`\(literal \(param "P[0-9]+"\)\)`)
+	for i, g := range goldens {
+		policy, _, _ := compileGolden(t, i)
+		_, pins, _ := strings.Cut(policy.Source(), "\n; the roots of what is granted stay")
+		pins, _, _ = strings.Cut(pins, "\n; what existed")
+		seen := map[string]bool{}
+		for _, l := range literal.FindAllString(pins, -1) {
+			if seen[l] {
+				t.Errorf("%s: twice: %s", g.name, l)
+			}
+			seen[l] = true
 		}
 	}
 }

@@ -51,12 +51,14 @@ func (c *compiler) writePins(covers []cover) {
 	both, unlink := c.leads(covers)
 	for _, p := range sorted(never) {
 		both = append(both, cond{text: c.spellings(p, exactly)})
+		delete(stay, p)
 	}
 	for _, p := range sorted(roots) {
 		if c.facts.Exists != nil && c.absent(p) {
 			stay[p] = true // the run may make it
 			continue
 		}
+		delete(stay, p)
 		both = append(both, cond{text: c.w.literal(p)})
 	}
 	for _, p := range sorted(stay) {

@@ -205,20 +205,37 @@ func (sh *shell) script(f field, pos policy.Pos, reason string) {
 	}
 }
 
+// changed is cd to a directory. Shells keep the name by which they came, and take ".."
+// off it, unless told to be physical; after that the name may not be known.
+func (sh *shell) changed(f field, physical bool) {
+	absolute := strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~")
+	sh.dir = sh.moved(f)
+	switch {
+	case sh.dir.unknown:
+	case physical:
+		sh.led = true
+	case absolute || !sh.led:
+		sh.dir.text, sh.led = sh.env.lexical(sh.dir.text), false
+	case strings.Contains(sh.dir.text, ".."):
+		sh.dir = field{unknown: true}
+	}
+}
+
 // builtin reads what the shell itself does. It is false for programs.
 func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 	switch name {
 	case "cd", "pushd":
+		physical := sh.physical
 		for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].exact {
+			for _, o := range args[0].text {
+				physical = o == 'P' || physical && o != 'L'
+			}
 			args = args[1:]
 		}
 		if len(args) == 0 {
-			sh.dir = literal("~")
+			sh.dir, sh.led = literal("~"), physical
 		} else {
-			sh.dir = sh.moved(args[0])
-			if !sh.dir.unknown { // shells keep the name by which they came
-				sh.dir.text = sh.env.lexical(sh.dir.text)
-			}
+			sh.changed(args[0], physical)
 		}
 	case "popd":
 		sh.dir = field{exact: true}
@@ -296,6 +313,10 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			if f.text == "--" {
 				sh.args = append([]field{}, args[i+1:]...)
 				break
+			}
+			if letters := strings.TrimLeft(f.text, "-+"); len(letters) == len(f.text)-1 && f.exact &&
+				(strings.Contains(letters, "P") || strings.Contains(letters, "o") && i+1 < len(args) && args[i+1].text == "physical") {
+				sh.physical = f.text[0] == '-'
 			}
 		}
 	case "shift":

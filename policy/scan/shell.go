@@ -24,6 +24,10 @@ type shell struct {
 	calls int        // depth of function calls
 	again bool       // in a second round of a loop
 	late  *[]trapped // of the whole text; nil before it
+
+	// physical says that cd takes ".." as the kernel does ("set -P"), and led that it
+	// did on the way to dir, in which ".." stays where it may follow a link.
+	physical, led bool
 }
 
 // trapped is the text of a trap. It runs with the functions and variables of
@@ -69,6 +73,10 @@ func (sh *shell) join(branch *shell) {
 	if branch.dir != sh.dir {
 		sh.dir.exact = false
 	}
+	if branch.physical != sh.physical { // which it is, is not known
+		sh.physical, sh.led = false, true
+	}
+	sh.led = sh.led || branch.led
 }
 
 func union(a, b []alt) []alt {
@@ -370,7 +378,7 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 
 // either continues after one of two branches, of which one ran.
 func (sh *shell) either(a, b *shell) {
-	sh.vars, sh.dir = a.vars, a.dir
+	sh.vars, sh.dir, sh.physical, sh.led = a.vars, a.dir, a.physical, a.led
 	sh.join(b)
 }
 

@@ -1,7 +1,9 @@
 package sandbox_test
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,9 +14,29 @@ import (
 )
 
 // An X server that is not root's finds the directory in which it listens, in a /tmp that
-// is the run's own.
+// is the run's own; without mounts, in its own place where it is there outside.
 func TestDisplays(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp", "namespaces")
+	const own = `cd "$TMPDIR" && stat -c %F,%a .X11-unix && : >/tmp/.X11-unix/X9 && ls .X11-unix`
+	if got := displays(t, sandbox.On, "cd /tmp && "+own); got != "directory,1777\nX9\n" {
+		t.Errorf("with namespaces: %q", got)
+	}
+	if err := os.Mkdir("/tmp/.X11-unix", 0o777|os.ModeSticky); err == nil {
+		defer os.Remove("/tmp/.X11-unix")
+	} else if !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	if got := displays(t, sandbox.Off, own+` && [ ! -e /tmp/.X11-unix/X9 ]`); got != "directory,1777\nX9\n" {
+		t.Errorf("without: %q", got)
+	}
+	if os.Remove("/tmp/.X11-unix") == nil { // else it is somebody's
+		if got := displays(t, sandbox.Off, `ls -A "$TMPDIR" && mkdir /tmp/.X11-unix && ls -A "$TMPDIR"`); got != ".X11-unix\n" {
+			t.Errorf("without, and none outside: %q", got)
+		}
+	}
+}
+
+func displays(t *testing.T, mode sandbox.Mode, command string) string {
 	host := &profiles.Host{OS: "linux", Home: "/nonexistent", FS: os.DirFS("/"), Env: map[string]string{}}
 	p := &profiles.Profile{Process: profiles.Process{Create: true}, Paths: profiles.BaseReads(host)}
 	p.Normalize()
@@ -28,8 +50,8 @@ func TestDisplays(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = sandbox.Run(&sandbox.Spec{
-		Profile: p, Path: sh, Argv: []string{"sh", "-c", "cd /tmp && stat -c %F,%a .X11-unix && : >.X11-unix/X9 && ls .X11-unix"}, Dir: "/", Environ: os.Environ(),
-		Stdout: w, Stderr: w, Namespaces: sandbox.On, Files: os.DirFS("/"),
+		Profile: p, Path: sh, Argv: []string{"sh", "-c", command}, Dir: "/", Environ: os.Environ(),
+		Stdout: w, Stderr: w, Namespaces: mode, Files: os.DirFS("/"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +61,5 @@ func TestDisplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "directory,1777\nX9\n"; string(text) != want {
-		t.Errorf("%q, want %q", text, want)
-	}
+	return string(text)
 }

@@ -122,7 +122,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err := own.lockSeen(plan); err != nil {
 		return Result{}, err
 	}
-	if plan.Private("/tmp") {
+	// Without mounts an X server looks for the directory where it is outside, and makes
+	// and binds in the run's own: there in both places, or in neither.
+	if _, err := os.Lstat("/tmp/.X11-unix"); err == nil || plan.Private("/tmp") {
 		if err := own.displays(); err != nil {
 			return Result{}, err
 		}

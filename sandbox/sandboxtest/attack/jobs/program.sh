@@ -60,5 +60,5 @@ X
 sqlite3 db 'create table t(x); insert into t values (42); select x from t; vacuum;'; ls
 #: a session bus of its own needs=dbus-run-session
 dbus-run-session -- dbus-send --session --dest=org.freedesktop.DBus --print-reply / org.freedesktop.DBus.ListNames 2>/dev/null | grep -c '"org.freedesktop.DBus"'
-#: an X server of its own needs=xvfb-run,xdpyinfo,user,namespaces
+#: an X server of its own needs=xvfb-run,xdpyinfo,user
 xvfb-run -a xdpyinfo 2>/dev/null | grep -c 'screen #0'

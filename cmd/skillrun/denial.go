@@ -52,6 +52,8 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
 	case socketWarning(j.host, &d) != "":
 		b.WriteString(" (" + socketWarning(j.host, &d) + ")")
+	case d.Grantable && isLoopback(d.Host) && !(p != nil && ownPort(&p.Network, d.Host, d.Port)):
+		b.WriteString(" (no server of the run listens there, and none outside is granted)")
 	case d.Why != "":
 		b.WriteString(" (" + d.Why + ")")
 	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
@@ -102,10 +104,13 @@ func grantFlag(grant string) string {
 // granted to listen: who connects to it wants the run's own server, and no grant
 // of a host brings that up.
 func ownPort(n *profiles.Network, host string, port uint16) bool {
-	if a, err := netip.ParseAddr(host); err != nil && host != "localhost" || err == nil && !a.IsLoopback() {
-		return false
-	}
-	return slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.First <= port && port <= l.Ports.Last })
+	return isLoopback(host) && slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.First <= port && port <= l.Ports.Last })
+}
+
+// isLoopback says whether a host is this machine, by the name or address of its own.
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // spare says that a program does as well without what it was refused: Python

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,7 +80,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		if via != "" {
 			line += ", by the proxy " + via
 		}
-		if a, err := netip.ParseAddr(host); host == "localhost" || err == nil && a.IsLoopback() {
+		if isLoopback(host) {
 			line += ", outside of the run or in it"
 		}
 		hint("%s", line)

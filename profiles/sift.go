@@ -125,7 +125,7 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		_, inside := beneath(s.Root, target)
 		_, above := beneath(target, s.Root)
 		for _, d := range leading {
-			if d.Covers(name) && (above || !inside && d.Class != Control || d.Spares(target)) {
+			if d.Covers(name) && (above || d.Class != Control && (!inside || d.Spares(target))) {
 				continue
 			}
 			for _, there := range d.Through(name, target) {

@@ -40,7 +40,7 @@ func TestThroughLinked(t *testing.T) {
 		"/w/.vscode -> /o/v", "/o/v/tasks.json -> /w/tasks", "/o/v/x -> /o/y", "/o/other",
 		"/w/.env.d -> env", "/w/env/one -> ../one", "/w/one", "/w/env/hostname -> /etc/hostname",
 		"/w/.env.e -> ../o", "/o/more -> /w/more",
-		"/w/.github/workflows/a.yml -> ../../ci", "/w/.husky -> .")
+		"/w/.github/workflows/a.yml -> ../../ci", "/w/.husky -> .", "/w/.mcp.json -> node_modules/p/mcp.json", "/w/.env.prod -> .env.example")
 	h.FS.(fstest.MapFS)["w/conf/c/tool/.git"].Data = []byte("gitdir: ../../../r\n")
 	p := through(t, h)
 	const write, change, read = profiles.Write, profiles.Delete, profiles.Read
@@ -58,6 +58,7 @@ func TestThroughLinked(t *testing.T) {
 		{"/o/v/x", write, false}, {"/o/v/x", read, true}, {"/w/tasks", write, false}, {"/o/y", write, false}, {"/o/other", write, true},
 		{"/w/one", read, false}, {"/etc/hostname", read, true}, {"/o/other", read, true}, {"/w/more", read, true},
 		{"/w/ci", write, false}, {"/w/new", profiles.Create, true},
+		{"/w/node_modules/p/mcp.json", write, false}, {"/w/node_modules/p/.mcp.json", write, true}, {"/w/.env.example", read, true},
 	} {
 		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
 			t.Errorf("%s of %s: %t", c.access.Word(), c.path, v.Allowed)

@@ -100,7 +100,7 @@ type Spec struct {
 	// Ended is called when every process of the run has ended, before its own
 	// directories are removed; home is what it had as HOME.
 	Ended func(home string)
-	// Refused is called for each refusal seen, from any goroutine.
+	// Refused is called for each refusal seen, from any goroutine. It must not block.
 	Refused func(Refusal)
 	// Connected is called for each connection of the run that is over, refused
 	// ones too, from any goroutine; refused ones also go to Refused.

@@ -216,7 +216,9 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	state, err := p.Wait()
 	limit := watcher.close(&state)
 	stop()
-	tap.wait()
+	if over := err != nil || state.TimedOut || limit != ""; !tap.wait(over) && !over {
+		state.TimedOut = true
+	}
 	if supervisor != nil {
 		supervisor.Close()
 	}

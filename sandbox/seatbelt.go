@@ -250,7 +250,9 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 		return Result{}, fmt.Errorf("end what the command left: %w", err)
 	}
 	r.Killed = len(t.killed)
-	tap.wait()
+	if !tap.wait(r.TimedOut) {
+		r.TimedOut = true
+	}
 	switch {
 	case tap.burst.Load():
 		r.Limit = "output"

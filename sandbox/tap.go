@@ -20,6 +20,7 @@ type tap struct {
 	spec  *Spec
 	left  atomic.Int64 // bytes of output that may still pass
 	burst atomic.Bool
+	begun time.Time
 	done  sync.WaitGroup // of the outputs
 }
 
@@ -118,6 +119,7 @@ func sameFile(a, b *os.File) bool {
 // start closes the command's ends, which it has by now, and begins to copy.
 // stop is called when there is too much output.
 func (t *tap) start(stop func()) {
+	t.begun = time.Now()
 	for i, ours := range t.ours {
 		if ours == nil {
 			continue
@@ -197,14 +199,36 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 	}
 }
 
-// wait returns when all output of a run that has ended was copied.
-func (t *tap) wait() {
+// patience is how long whoever reads a run's output is waited for beyond the run's
+// time.
+const patience = time.Second
+
+// wait returns when all output of a run that has ended was copied. It is false if
+// that was not to be waited for any longer, by a run that was ended or has a limit
+// of time: who has the other end may read nothing.
+func (t *tap) wait(ended bool) bool {
 	for _, ours := range t.ours[1:] {
 		if ours != nil {
 			ours.SetReadDeadline(time.Now())
 		}
 	}
-	t.done.Wait()
+	var up <-chan time.Time
+	if wall := t.spec.Profile.Limits.Wall; ended {
+		up = time.After(patience)
+	} else if wall > 0 {
+		up = time.After(max(patience, time.Until(t.begun.Add(wall))))
+	}
+	copied := make(chan struct{})
+	go func() {
+		t.done.Wait()
+		close(copied)
+	}()
+	select {
+	case <-copied:
+		return true
+	case <-up:
+		return false
+	}
 }
 
 // close closes what start did not.

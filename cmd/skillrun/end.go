@@ -26,6 +26,7 @@ var sentSignals = [...]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SI
 // tellEnd tells a person of a run that has ended: what stopped it, what it leaves
 // behind, what went with it, and where to look if it failed. r.mu is held.
 func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
+	r.showing.Wait()
 	told := len(r.denials) + r.dropped - r.spared
 	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {
 		say("denied %d more; all of them: skillrun audit show %s", n, r.id)

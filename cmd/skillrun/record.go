@@ -60,6 +60,9 @@ type recorder struct {
 	inner     []audit.Inner // runs inside this one
 	inners    int           // of which not all are listed
 
+	lines   chan string    // of refusals, to be shown: no call waits for who reads them
+	showing sync.WaitGroup // those that are not yet
+
 	captures [3]*audit.Capture // nil without --capture
 	traffic  traffic
 }
@@ -114,6 +117,7 @@ func (r *recorder) close() {
 	}
 	r.log.Close()
 	r.cache.Close()
+	r.showing.Wait()
 }
 
 // starting begins to write down what the start record says, beside the setting
@@ -235,7 +239,17 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	}
 	if shown {
 		r.shown++
-		say("denied %s", denialLine(r.job, r.profile, d))
+		r.showing.Add(1)
+		if r.lines == nil {
+			r.lines = make(chan string, shownDenials) // there are no more
+			go func() {
+				for line := range r.lines {
+					say("denied %s", line)
+					r.showing.Done()
+				}
+			}()
+		}
+		r.lines <- denialLine(r.job, r.profile, d)
 	}
 }
 

@@ -275,6 +275,7 @@ func startWithin(limit time.Duration) (started func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(limit, func() {
+		time.AfterFunc(time.Second, func() { os.Exit(exitTimeout) }) // where nobody reads this
 		say("timed out after %v: the command was not started", limit)
 		os.Exit(exitTimeout)
 	})

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -150,17 +151,7 @@ func TestInterruptedEarly(t *testing.T) {
 		{"signal 15, core false", func(tty *terminal, cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }},
 	} {
 		dir, env := home(t)
-		state := filepath.Join(filepath.Dir(dir), "state", "skillrun")
-		if err := os.MkdirAll(state, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		lists, err := os.OpenFile(filepath.Join(state, "lists"), os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Flock(int(lists.Fd()), syscall.LOCK_EX); err != nil {
-			t.Fatal(err)
-		}
+		state, lists := locked(t, dir)
 		cmd := exec.Command(program(t), "--", "echo", "ran")
 		cmd.Dir, cmd.Env = dir, env
 		tty := newTerminal(t)
@@ -180,5 +171,39 @@ func TestInterruptedEarly(t *testing.T) {
 		if ran := strings.Contains(tty.rest(), "ran"); end != c.want || ran != (end == "exit 0") || (len(logs) > 0) != ran {
 			t.Errorf("%s, want %s: %q, logs %q", end, c.want, tty.rest(), logs)
 		}
+	}
+}
+
+// locked gives the state directory beside dir, with its lists locked: no run is
+// prepared to the end before they are closed.
+func locked(t *testing.T, dir string) (state string, lists *os.File) {
+	t.Helper()
+	state = filepath.Join(filepath.Dir(dir), "state", "skillrun")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lists, err := os.OpenFile(filepath.Join(state, "lists"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lists.Close() })
+	if err := syscall.Flock(int(lists.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return state, lists
+}
+
+// A run with a limit of time that cannot begin ends, whoever reads that it did.
+func TestTimeUpUnread(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	locked(t, dir)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program(t), "--timeout=1s", "--", "touch", "ran")
+	cmd.Dir, cmd.Env = dir, env
+	_, cmd.Stderr = fullPipe(t)
+	if end := ending(cmd.Run()); end != "exit 124" {
+		t.Error(end)
 	}
 }

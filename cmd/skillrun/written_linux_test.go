@@ -494,16 +494,33 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 }
 
 // The end of a run is on record before it is told: what stderr leads to may take
-// nothing, as a terminal that the run has stopped.
+// nothing, as a terminal that the run has stopped. Nor does a run wait for its
+// refusals to be shown, or its limit of time.
 func TestEndRecordedBeforeTold(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	a := newAgent(t)
-	a.write("outside/x", "x\n")
+	const many = "for i in 1 2 3 4 5 6 7 8; do cat ../outside/x$i; done 2>/dev/null; exit 3"
+	for _, c := range []struct {
+		flags, script string
+		want          int
+	}{
+		{"", many, 3},
+		{"--denials", many, 3},
+		{"--denials --namespaces=off", many, 3},
+		{"--denials --timeout=1s", "cat ../outside/x1; exec sleep 600", 124},
+		{"--timeout=1s", "echo x >&2; exit 3", 124}, // nobody has it when the time is up
+	} {
+		endsUntold(t, c.want, append(strings.Fields(c.flags), "--", "sh", "-c", c.script)...)
+	}
+}
+
+// fullPipe is a pipe that takes nothing more.
+func fullPipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { r.Close(); w.Close() })
 	full := int(w.Fd()) // which is blocking from then on
 	if err := unix.SetNonblock(full, true); err != nil {
 		t.Fatal(err)
@@ -512,7 +529,18 @@ func TestEndRecordedBeforeTold(t *testing.T) {
 		_, err = unix.Write(full, one)
 	}
 	unix.SetNonblock(full, false)
-	cmd := exec.Command(program(t), "--", "sh", "-c", "cat ../outside/x 2>/dev/null; exit 3")
+	return r, w
+}
+
+// endsUntold runs skillrun with a stderr that takes nothing before an end is on record.
+func endsUntold(t *testing.T, want int, args ...string) {
+	t.Helper()
+	a := newAgent(t)
+	for i := range 9 {
+		a.write(fmt.Sprint("outside/x", i), "x\n")
+	}
+	r, w := fullPipe(t)
+	cmd := exec.Command(program(t), args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = a.work, a.env, w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -530,13 +558,18 @@ func TestEndRecordedBeforeTold(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Error("no end on record while stderr takes nothing")
+			t.Errorf("%q: no end on record while stderr takes nothing", args)
 			break
 		}
 	}
-	go func() { defer close(told); io.Copy(io.Discard, r) }()
-	if cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
-		t.Errorf("status %d", cmd.ProcessState.ExitCode())
+	var text []byte
+	go func() { defer close(told); text, _ = io.ReadAll(r) }()
+	if cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+		t.Errorf("%q: status %d", args, cmd.ProcessState.ExitCode())
 	}
 	<-told
+	lines := strings.Split(strings.TrimLeft(string(text), "\x00"), "\n")
+	if args[0] == "--denials" && (!strings.HasPrefix(lines[0], "skillrun: denied read "+a.root+"/outside/x1 ") || want == 3 && !strings.HasPrefix(lines[5], "skillrun: denied 3 more")) {
+		t.Errorf("%q: %q", args, lines)
+	}
 }

@@ -43,6 +43,7 @@ func (c *command) tar() {
 		}
 		for _, f := range o.operands {
 			do(reads, f, base)
+			c.searched(f, base)
 		}
 		if o.has("--remove-files") {
 			for _, f := range o.operands {
@@ -90,6 +91,7 @@ func (c *command) remoteCopy() {
 		}
 		if i < len(ops)-1 || len(ops) == 1 && c.in.name == "rsync" {
 			c.read(f)
+			c.searched(f, c.dir)
 			if c.o.has("--remove-source-files") {
 				c.remove(f)
 			}
@@ -267,6 +269,7 @@ func (c *command) containerCopy() {
 		}
 		if i == 0 {
 			c.read(f)
+			c.searched(f, c.dir)
 		} else {
 			c.write(f)
 		}

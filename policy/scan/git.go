@@ -130,6 +130,31 @@ func (c *command) pathspec() {
 	}
 }
 
+// revision records what is shown of a repository: "REV:PATH", with the path from its
+// top, which may be here or above; a path; ":/PATH" and ":(MAGIC)PATH" as paths from
+// the top. A revision, an object and a pattern are no paths that exist.
+func (sh *shell) revision(f field) {
+	sh.searched(f, sh.dir)
+	i := strings.LastIndexByte(f.text, ':')
+	if i < 0 {
+		return
+	}
+	if f.text = f.text[i+1:]; strings.HasPrefix(f.text, "(") {
+		_, f.text, _ = strings.Cut(f.text, ")")
+	}
+	if f.text = strings.TrimLeft(f.text, "/"); strings.HasPrefix(f.text, "./") || strings.HasPrefix(f.text, "../") {
+		sh.searched(f, sh.dir)
+		return
+	}
+	for range min(maxUp, strings.Count(sh.env.Dir+"/"+sh.dir.text, "/")) {
+		sh.searched(f, sh.dir)
+		f.text = "../" + f.text
+	}
+}
+
+// maxUp is how many directories upwards a repository's top is looked for.
+const maxUp = 32
+
 // looksLikeFile tells a path from the name of a branch, as far as one can.
 func looksLikeFile(s string) bool {
 	if s == "." || strings.HasPrefix(s, "./") || strings.HasSuffix(s, "/") {

@@ -284,6 +284,11 @@ func (r *reader) role(role string, v val, reason string) {
 	f := v.field()
 	here := field{exact: true}
 	switch role {
+	case "t", "s": // as of programs
+		r.searched(f, here)
+		if role == "t" {
+			r.role("r", v, reason)
+		}
 	case "r", "w", "d", "b", "x":
 		if strings.HasPrefix(f.text, "http://") || strings.HasPrefix(f.text, "https://") {
 			r.host("web.fetch", f, r.pos, reason)

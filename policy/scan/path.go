@@ -252,10 +252,10 @@ func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason s
 	}
 }
 
-// searched records that files beneath a directory are printed.
-func (sh *shell) searched(f field) {
-	if p, exact := sh.env.target(f, sh.dir); exact && sh.quiet == 0 && !slices.Contains(sh.out.Searched, p) && len(sh.out.Searched) < maxSearched {
-		sh.out.Searched = append(sh.out.Searched, p)
+// searched records that a file, or files beneath a directory, are printed or copied.
+func (s *scan) searched(f, dir field) {
+	if p, exact := s.env.target(f, dir); exact && s.quiet == 0 && !slices.Contains(s.out.Searched, p) && len(s.out.Searched) < maxSearched {
+		s.out.Searched = append(s.out.Searched, p)
 	}
 }
 

@@ -18,9 +18,16 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	// Files.
 	case "r":
 		does(reads)
-	case "t": // a tree, of whose files it prints what they hold
+	case "t": // a tree, of whose files it prints or copies what they hold
 		does(reads)
-		sh.searched(f)
+		sh.searched(f, sh.dir)
+	case "dt": // a tree that it moves
+		does(deletes)
+		sh.searched(f, sh.dir)
+	case "s": // a file or tree that it gives another name
+		sh.searched(f, sh.dir)
+	case "rev":
+		sh.revision(f)
 	case "w":
 		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
 			f.text = code

@@ -53,8 +53,9 @@ type Result struct {
 	// Unknown lists what was not read: programs that the table does not know,
 	// files that are missing, too large or in another language.
 	Unknown []policy.Finding
-	// Searched lists those targets of Needs beneath which files are printed, where
-	// that is known: by "grep -r", "find -exec".
+	// Searched lists files and directories that are printed, copied or given another
+	// name with all beneath them, where that is known: by "grep -r", "find -exec",
+	// "cp", "git show".
 	Searched []string
 	// Files lists the scripts that were read besides the text itself, in the
 	// order of reading.
@@ -88,7 +89,7 @@ const (
 	maxNeeds    = 4096    // needs, and as many findings
 	maxDepth    = 24      // nesting of calls, evals and files
 	maxFiles    = 200     // scripts followed
-	maxSearched = 200
+	maxSearched = 1000
 	maxValue    = 1 << 17 // bytes of one value
 	maxAlts     = 16      // values that one word may have
 )

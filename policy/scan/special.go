@@ -338,7 +338,7 @@ func (c *command) find() {
 				j++
 			}
 			for _, d := range roots {
-				c.searched(d)
+				c.searched(d, c.dir)
 				var command []field
 				for _, f := range args[i+1 : j] {
 					command = append(command, substitute(f, "{}", d))

@@ -398,13 +398,14 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 }
 
 // texts are the files named SKILL.md that a call reads: by name, by a pattern, or in
-// a directory of a skill, or of skills, that it searches.
+// a directory of a skill, or of skills, that it searches or copies.
 func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []string) {
 	searched := read.Searched
+	text := func(file string) bool { return strings.EqualFold(filepath.Base(file), "SKILL.md") }
 	note := func(capability, path string) {
 		if capability == "filesystem.read" || capability == "source_code.read" {
 			for _, file := range append(s.matches(path, dir), path, filepath.Clean(s.absolute(path, dir))) {
-				if strings.EqualFold(filepath.Base(file), "SKILL.md") {
+				if text(file) || text(s.resolve(file, dir)) {
 					files = append(files, file)
 				}
 			}
@@ -430,6 +431,7 @@ func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []strin
 		}
 	}
 	for _, at := range searched {
+		note("filesystem.read", at)
 		files = append(files, s.matches(at+"/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
 		files = append(files, s.matches(at+"/*/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
 	}

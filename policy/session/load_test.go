@@ -272,6 +272,68 @@ func TestReadingLoads(t *testing.T) {
 	w.want(w.start().Decide(ctx, read(skill+"SKILL.md")), policy.Deny, "under paranoid")
 }
 
+// So do copies of it, other names for it and what git has of it, by commands in which
+// its path stands.
+func TestReadingLoadsOfCopies(t *testing.T) {
+	const skill = ".claude/skills/pdf/"
+	for _, c := range []struct {
+		command string
+		loads   bool
+	}{
+		{"cp -r " + skill + " /tmp/y && cat /tmp/y/SKILL.md", true},
+		{"cp -a -t /tmp/y .claude/skills/pdf", true},
+		{"tar -cO " + skill + " | tar -xO", true},
+		{"cd .claude && tar c skills | cat", true},
+		{"tar -C .claude/skills -cf /tmp/x.tar pdf", true},
+		{"rsync -a " + skill + " /tmp/y", true},
+		{"zip -qr /tmp/x.zip " + skill, true},
+		{"zip -qrm /tmp/x.zip " + skill, true},
+		{"7z a /tmp/x.7z " + skill, true},
+		{"scp -r " + skill + " host:", true},
+		{"docker cp " + skill + " c:/x", true},
+		{"mv " + skill + " sub", true},
+		{"mv -t sub " + skill, true},
+		{"install -t sub " + skill + "SKILL.md", true},
+		{"ln -s $PWD/.claude/skills/pdf /tmp/y; cat /tmp/y/SKILL.md", true},
+		{"cat link.md", true},
+		{"cat l*.md", true},
+		{"cp link.md /tmp/y", true},
+		{"ln " + skill + "SKILL.md other.md", true},
+		{"git show HEAD:" + skill + "SKILL.md", true},
+		{"git -C scripts show HEAD:" + skill + "SKILL.md", true},
+		{"cd " + skill + " && git show HEAD:./SKILL.md", true},
+		{"git cat-file -p :" + skill + "SKILL.md", true},
+		{"git blame " + skill + "SKILL.md", true},
+		{"git log -p -- ':(top)" + skill + "'", true},
+		{"git diff HEAD~1 -- .claude/skills", true},
+		{"git archive HEAD:" + skill, true},
+		{"git grep . -- " + skill, true},
+		{"cd " + skill + " && git grep .", true},
+		{"python3 -c 'import os; os.symlink(\".claude/skills/pdf\", \"y\")'", true},
+		{"node -e 'require(\"fs\").cpSync(\".claude/skills/pdf\", \"y\", {recursive: true})'", true},
+		{"python3 -c 'import shutil; shutil.copytree(\".claude/skills/pdf\", \"/tmp/y\")'", true},
+		{"cp -r scripts sub; git show HEAD:SKILL.md", false},
+		{"cp " + skill + "scripts/run.sh /tmp/y; git show HEAD:" + skill + "scripts/run.sh", false},
+		{"git status " + skill + "; git ls-files " + skill + "; git log; git show HEAD; git diff", false},
+		{"git grep x", false},
+	} {
+		w := newWorld(t, "standard")
+		w.file("ws/"+skill+"SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+		w.file("ws/"+skill+"scripts/run.sh", "cat in.txt\n")
+		w.file("ws/scripts/a.txt", "x\n")
+		if err := os.Symlink(skill+"SKILL.md", w.set.Workspace+"/link.md"); err != nil {
+			t.Fatal(err)
+		}
+		w.file("ws/SKILL.md", "x\n")
+		s := w.start()
+		v := s.Decide(ctx, bash(c.command))
+		if got := len(s.Skills()) == 1; got != c.loads {
+			t.Errorf("%s: %v (%s): loaded %v, want %v", c.command, v.Effect, v.Reason, got, c.loads)
+		}
+		s.Close()
+	}
+}
+
 func search(path string) session.Action {
 	a := read(path)
 	a.Searches = true

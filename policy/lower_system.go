@@ -221,8 +221,10 @@ func (l *lowering) environment(p *profiles.Profile) {
 			p.Env.Set = append(p.Env.Set, v)
 		}
 	}
-	if p.Network.Mode == profiles.NetNone {
+	if !p.Reaches("registry.npmjs.org", 443, profiles.TCP).Allowed {
 		set("npm_config_update_notifier", "false", "npm asks nobody for a newer npm")
+	}
+	if !p.Reaches("pypi.org", 443, profiles.TCP).Allowed {
 		set("PIP_DISABLE_PIP_VERSION_CHECK", "1", "pip asks nobody for a newer pip")
 	}
 	dir := l.place.Workspace + "/.git"

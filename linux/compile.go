@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -284,6 +285,9 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			}
 		}
 		for _, d := range denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type()) {
+			if d.Class == profiles.Sensitive {
+				d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(e.Name())+" leads to it"
+			}
 			c.plan.Linked = append(c.plan.Linked, d)
 			c.noteNames(&d, denials.Root)
 		}

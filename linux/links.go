@@ -21,6 +21,11 @@ type linked struct {
 	root   string
 }
 
+// OfLinks is the source of a secret's denial that is of what a link of a denied name
+// leads to. No grant lifts it: of that name it would be one of a link that a run may
+// have made.
+const OfLinks = "built-in:links"
+
 // noteLinks remembers a denied file with several names.
 func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, root string) {
 	id, names := linkCount(info)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"skillrun/audit"
+	"skillrun/linux"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -63,6 +64,10 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	}
 	if den != nil && (den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr)) {
 		b.WriteString(" - this needs the user")
+		return b.String()
+	}
+	if den != nil && den.Origin.Source == linux.OfLinks {
+		b.WriteString(" - no grant lifts it while the link is there")
 		return b.String()
 	}
 	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skillrun/linux"
 	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -56,7 +57,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := planReceipt(c, j, p)
+	receipt, linked, err := planReceipt(c, j, p)
 	if err != nil {
 		return err
 	}
@@ -65,6 +66,11 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	confirmed, err := j.confirmed(p)
 	if err != nil {
 		return err
+	}
+	for _, q := range []**profiles.Profile{&p, &confirmed} {
+		with := **q
+		with.Denials = append(slices.Clip(with.Denials), linked...)
+		*q = &with
 	}
 	asked := false
 	if path := c.String("path"); path != "" {
@@ -413,8 +419,11 @@ func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.
 			name += "/**/" + d.Match
 		}
 		tail := ""
-		if d.Origin.Source == sandbox.OfRuns {
+		switch d.Origin.Source {
+		case sandbox.OfRuns:
 			tail = "; no grant lifts it"
+		case linux.OfLinks:
+			tail = "; no grant lifts it while the link is there"
 		}
 		fmt.Fprintf(w, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}

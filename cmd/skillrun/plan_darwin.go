@@ -15,12 +15,12 @@ import (
 var errNoLinux = errors.New("a plan for Linux is made on Linux; here: --platform all")
 
 // planReceipt answers for the machine of --features, or some Linux.
-func planReceipt(c *cli.Context, _ *job, p *profiles.Profile) (profiles.Receipt, error) {
+func planReceipt(c *cli.Context, _ *job, p *profiles.Profile) (profiles.Receipt, []profiles.Denial, error) {
 	f, err := readFeatures(c, someLinux)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return linuxReceipt(p, f, os.DirFS("/")), nil
+	return linuxReceipt(p, f, os.DirFS("/")), nil, nil
 }
 
 func printPlan(*cli.Context, *job, *profiles.Profile) error { return errNoLinux }

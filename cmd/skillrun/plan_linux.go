@@ -28,12 +28,13 @@ func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
 	return sandbox.PlanFor(p, f, j.host, parents, j.caches()), nil
 }
 
-func planReceipt(c *cli.Context, j *job, p *profiles.Profile) (profiles.Receipt, error) {
+// planReceipt gives the receipt of a run, and the denials that its plan adds.
+func planReceipt(c *cli.Context, j *job, p *profiles.Profile) (profiles.Receipt, []profiles.Denial, error) {
 	plan, err := planFor(c, j, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return plan.Receipt, nil
+	return plan.Receipt, plan.Linked, nil
 }
 
 // printPlan prints the plan: its rules and receipt as text, all of it as JSON.

@@ -13,8 +13,8 @@ import (
 
 var errNoBackEnd = errors.New("nothing can be enforced on " + runtime.GOOS)
 
-func planReceipt(*cli.Context, *job, *profiles.Profile) (profiles.Receipt, error) {
-	return nil, errNoBackEnd
+func planReceipt(*cli.Context, *job, *profiles.Profile) (profiles.Receipt, []profiles.Denial, error) {
+	return nil, nil, errNoBackEnd
 }
 
 func printPlan(*cli.Context, *job, *profiles.Profile) error { return errNoBackEnd }

@@ -115,7 +115,7 @@ func platformProfile(c *cli.Context, j *job, names []string) error {
 		if err != nil {
 			return err
 		}
-		if receipts[name], err = planReceipt(c, j, p); err != nil {
+		if receipts[name], _, err = planReceipt(c, j, p); err != nil {
 			return err
 		}
 	}

@@ -413,6 +413,7 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 		.helix/languages.toml .lazy.lua .dir-locals.el .dir-locals-2.el .lvimrc .vim/coc-settings.json x.sublime-project .run/x.run.xml .gitpod.yml
 		mise.toml mise.local.toml .mise.toml .mise.local.toml .mise/config.toml .config/mise/config.toml .config/mise.toml mise/config.toml rust-toolchain rust-toolchain.toml .prototools .envrc .envrc.local .autoenv.zsh .rvmrc
 		.bash_login .bash_logout .zlogin .zlogout .login .tcshrc .bash_aliases .inputrc .pdbrc .irbrc .pryrc .Rprofile .iex.exs .ghci .octaverc
+		commitlint.config.mjs .commitlintrc .commitlintrc.js .gitlint .bsp/x.json buildServer.json .sourcekit-lsp/config.json hie.yaml .merlin rust-analyzer.toml
 		.pnpmfile.cjs .pnpmfile.mjs .yarn/releases/yarn-4.cjs .yarn/plugins/x.cjs .corepack.env
 		.hg/hgrc .jj/repo/config.toml .jj/workspace-config.toml .sl/config .git/remotes/origin .git/branches/x`) {
 		for _, dir := range []string{"/w/", "/w/a/b/"} {
@@ -424,6 +425,7 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 	for _, name := range strings.Fields(`
 		lefthook.go hook.yml .hk data/hk_1.pkl pipelines.yml Makefile package.json pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs .yarn/install-state.gz .yarn/cache/x.zip .yarn/unplugged/x/y.js yarn.lock compile_commands.json
 		.terraform/providers/x .nvmrc .node-version .python-version .ruby-version global.json flake.nix AGENTS.md CLAUDE.md .github/CODEOWNERS .gitlab/issue_templates/x.md x.vim vim/x rules a.rules x.idx .build/x drone.go buildspec.md
+		.pylintrc pylintrc .rubocop.yml shell.nix devenv.nix devbox.json jupyter_server_config.py x.bsp bsp/x.json server.json x.merlin hie-bios.yaml rustfmt.toml
 		mise.lock toolchain.toml .eslintrc.js login .config/x .hg/store/x .jj/repo/store/x .git/index .git/refs/heads/x node_modules/x/.drone.yml vendor/x/.cirrus.yml .gitignore .gitattributes .editorconfig .dockerignore .env.example`) {
 		if !p.Allows("/w/"+name, profiles.Create).Allowed || !p.Allows("/w/"+name, profiles.Write).Allowed {
 			t.Errorf("control: %s is not made", name)

@@ -75,7 +75,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	asked := false
 	if path := c.String("path"); path != "" {
 		asked = true
-		if err := explainPath(w, j, p, confirmed, receipt, path, c.String("access")); err != nil {
+		if err := explainPath(w, j, p, confirmed, linked, receipt, path, c.String("access")); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ const ofSkill = "a skill's own files never change from inside"
 // unconfirmed is why something is refused that the manifest asks for.
 const unconfirmed = "asked for, and not confirmed; a yes on the terminal or --approve declared would allow it"
 
-func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, path, letters string) error {
+func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []profiles.Denial, r profiles.Receipt, path, letters string) error {
 	access, ok := profiles.ParseAccess(letters)
 	if !ok {
 		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
@@ -200,8 +200,10 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 			if v.Denial.Class == profiles.Control {
 				clause = profiles.ClauseControl
 			}
-			// Who asks about it means it: no script provokes this line.
-			if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
+			// Who asks about it means it: no script provokes this line. Nothing lifts what
+			// is denied for a link's sake.
+			byLink := slices.ContainsFunc(linked, func(d profiles.Denial) bool { return d.Access&bit != 0 && d.Covers(resolved) })
+			if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !byLink && !slices.Contains(j.decisive, resolved) {
 				lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
 			}
 		case v.Rule != nil:

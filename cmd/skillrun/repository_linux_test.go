@@ -232,6 +232,11 @@ cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 					t.Errorf("%s was replaced: %s", link, out)
 				}
 			}
+			for name, want := range map[string]string{"docs/x.md": "denied: write ", "docs/y.md": "allowed: write "} {
+				if said, _ := a.in("work", "explain", "--access", "w", "--path", name); !strings.HasPrefix(said, want) || strings.Contains(said, "--grant") {
+					t.Errorf("explain of %s: %s", name, said)
+				}
+			}
 			if !strings.Contains(out, string(hostname)) || !strings.Contains(out, "example\n") || a.read("work/ci/free") != "ok\n" || a.read("work/conf/free") != "ok\n" {
 				t.Errorf("what is beside them is closed, too: %s", out)
 			}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/sandbox/sandboxtest"
 )
 
@@ -69,5 +71,27 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("in a container: %s", out)
 			}
 		})
+	}
+}
+
+// What a run makes of System V shared memory goes with its namespaces, and without
+// stays, as docs/limits.md has it.
+func TestSharedMemoryAfter(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	const key, size = 0x5eed0000, 1 << 16
+	for way, flags := range ways() {
+		mine := key + os.Getpid()
+		script := `python3 -c 'import ctypes; c = ctypes.CDLL(None); assert c.shmget(` + strconv.Itoa(mine) + `, ` + strconv.Itoa(size) + `, 0o1600) >= 0'`
+		if out, end := inside(t, dir, env, nil, flags, script); end != "exit 0" {
+			t.Errorf("%s: %s: %s", way, end, out)
+		}
+		id, err := unix.SysvShmGet(mine, size, 0)
+		if stays := way == "without namespaces"; (err == nil) != stays {
+			t.Errorf("%s: %v, want it to stay: %v", way, err, stays)
+		}
+		if err == nil {
+			unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
 	}
 }

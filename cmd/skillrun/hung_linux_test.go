@@ -253,11 +253,11 @@ time.sleep(1000)`
 		return cmd
 	}
 	for _, namespaces := range []string{"off", "auto"} {
-		cmd := start(program(t), "--grant", "filesystem.write:.", "--timeout", "1s", "--namespaces", namespaces, "--")
-		if !grows(900 * time.Millisecond) {
+		cmd := start(program(t), "--grant", "filesystem.write:.", "--timeout", "3s", "--namespaces", namespaces, "--")
+		if !grows(2 * time.Second) {
 			t.Error("control: nothing goes on")
 		}
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second)
 		for deadline := time.Now().Add(20 * time.Second); grows(300 * time.Millisecond); {
 			if time.Now().After(deadline) {
 				t.Errorf("namespaces %s: a process goes on after the limit of time", namespaces)

@@ -66,9 +66,15 @@ func (w *writer) rule(comment, action string, ops []string, conds []cond) {
 	}
 	w.b.WriteString("\n; " + comment + "\n(" + action)
 	w.pack(len(action)+1, ops)
-	end := "\n)"
+	end, last := ")", "\n"
 	if action == "deny" {
-		end = "\n  " + w.message() + ")"
+		end, last = w.message()+")", "\n  "
+	}
+	switch {
+	case slices.ContainsFunc(conds, func(c cond) bool { return c.note != "" }):
+		end = last + end // what follows a note is part of it
+	case action == "deny":
+		end = " " + end
 	}
 	var excepts []string
 	for _, c := range conds {

@@ -548,7 +548,7 @@ func TestConsentHosts(t *testing.T) {
 	if out, err := u.command(run...).CombinedOutput(); err == nil || !strings.Contains(string(out), "web.fetch") {
 		t.Errorf("no terminal: %v: %s", err, out)
 	}
-	if got := explain(); !strings.Contains(got, "\nnetwork: none\n") {
+	if got := explain(); !strings.Contains(got, "\nnetwork: none, and hosts once confirmed\n  api.example.com:80,443 tcp, reading only  (once confirmed; ") {
 		t.Errorf("nobody has answered: %s", got)
 	}
 	if code, shown := u.at(run, "api.example.com, which its files name", "", askedOf, "a\n"); code != 0 || strings.Contains(shown, "10.0.0.5") {

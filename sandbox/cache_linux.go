@@ -148,7 +148,14 @@ func (o *own) linkCache(spec *Spec) {
 		if o.cache == "" {
 			return
 		}
-		if err := os.Symlink(filepath.Join(o.cache, name), filepath.Join(o.home(), name)); err != nil && spec.Uncached != nil {
+		link, target := filepath.Join(o.home(), name), filepath.Join(o.cache, name)
+		err := os.Symlink(target, link)
+		if err != nil && o.laid {
+			if is, _ := os.Readlink(link); is == target {
+				continue
+			}
+		}
+		if err != nil && spec.Uncached != nil {
 			spec.Uncached(err)
 		}
 	}

@@ -13,10 +13,12 @@ import (
 	"skillrun/profiles"
 )
 
-// own is a run's own directory, with its HOME and TMPDIR in it. It is removed
-// at the end; what a killed run left is removed by the next one.
+// own is a run's own directory, with its HOME and TMPDIR in it. At the end what the
+// run made there is removed; what a killed run left is removed by the next one.
 type own struct {
 	dir  string
+	laid bool // what furnish makes is there
+	over bool // nothing of the run is left that could still write in it
 	lock *os.File
 	seen *os.File // the lock of the name that dir has inside
 	left bool     // for the next run to remove
@@ -71,6 +73,20 @@ func (o *own) temp() string { return filepath.Join(o.dir, "tmp") }
 // in a run.
 func (o *own) shared() [3][2]string {
 	return [3][2]string{{"/tmp", o.temp()}, {"/var/tmp", filepath.Join(o.dir, "var")}, {"/dev/shm", filepath.Join(o.dir, "shm")}}
+}
+
+// seenIn is where the run itself sees its own directory, in one of those that it has
+// in the place of a shared one; "" if it is not there.
+func (o *own) seenIn(shared [2]string) string {
+	if rest, ok := strings.CutPrefix(o.dir, shared[0]+"/"); ok {
+		return filepath.Join(shared[1], rest)
+	}
+	return ""
+}
+
+// directories are those of it that the run may write.
+func (o *own) directories() []string {
+	return []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
 }
 
 // masked is an empty file that nobody may read, to mount over denied ones.
@@ -148,9 +164,8 @@ func Guarded(p *profiles.Profile, caches string) *profiles.Profile {
 // the directory of those that are kept, "" for none: what a run puts there the
 // runs with other rights would use.
 func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
-	own := []string{o.home(), o.temp(), filepath.Join(o.dir, "var"), filepath.Join(o.dir, "shm")}
 	for _, dir := range Shared() {
-		p = guardedAt(p, dir, o.dir, own, profiles.Denial{Path: dir}, profiles.Denial{Path: filepath.Dir(dir), Match: elsewhere()})
+		p = guardedAt(p, dir, o.dir, o.directories(), profiles.Denial{Path: dir}, profiles.Denial{Path: filepath.Dir(dir), Match: elsewhere()})
 	}
 	if caches != "" {
 		p = guardedAt(p, caches, o.cache, []string{o.cache}, profiles.Denial{Path: caches})
@@ -181,6 +196,9 @@ func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ..
 }
 
 func newOwnIn(parent string) (*own, error) {
+	if o := spareIn(parent); o != nil {
+		return o, nil
+	}
 	o := &own{dir: filepath.Join(parent, newID())}
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err
@@ -194,7 +212,7 @@ func newOwnIn(parent string) (*own, error) {
 		err = os.Mkdir(o.home(), 0o700)
 	}
 	if err != nil {
-		o.remove()
+		o.discard()
 		return nil, err
 	}
 	return o, nil
@@ -216,6 +234,9 @@ func (o *own) isThere() error {
 
 // furnish makes the rest of a run's own directories and files.
 func (o *own) furnish() error {
+	if o.laid {
+		return nil
+	}
 	for _, s := range o.shared() {
 		if err := os.Mkdir(s[1], 0o700); err != nil {
 			return err
@@ -227,12 +248,17 @@ func (o *own) furnish() error {
 // displays makes the directory in which X servers listen, in a /tmp of the run's own:
 // one that does not run as root makes none.
 func (o *own) displays() error {
-	dir := filepath.Join(o.temp(), ".X11-unix")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	err := os.Mkdir(o.xServers(), 0o700)
+	if o.laid && errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return os.Chmod(dir, 0o777|os.ModeSticky)
+	return os.Chmod(o.xServers(), 0o777|os.ModeSticky)
 }
+
+func (o *own) xServers() string { return filepath.Join(o.temp(), ".X11-unix") }
 
 // lockDirectory opens a directory and locks it, or fails if another has.
 func lockDirectory(dir string) (*os.File, error) {
@@ -247,8 +273,16 @@ func lockDirectory(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// remove takes everything away.
+// remove takes away what the run left, and all if no other may have the rest.
 func (o *own) remove() error {
+	if o.over && !o.left && o.keep() == nil {
+		o.left = true
+	}
+	return o.discard()
+}
+
+// discard takes everything away.
+func (o *own) discard() error {
 	var err error
 	if !o.left {
 		err = removeTree(o.dir)

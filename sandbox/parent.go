@@ -138,19 +138,29 @@ func isRunsTemp(dir string) bool {
 		(slices.Contains(tempRoots[:], root) || isRunsTemp(root)) && isOwnParent(parent) == nil
 }
 
+// mostSpares is how many directories of runs that are over wait to be others' at most:
+// as many as runs usually go on at a time.
+const mostSpares = 4
+
 // sweep removes directories whose run is gone, and its control groups: their lock is free. The lock is
-// held by launcher and guardian, so a run that still ends is left alone.
+// held by launcher and guardian, so a run that still ends is left alone. Spare ones stay, but of many.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
+	spares := 0
 	for _, e := range entries {
+		if isSpare(e) {
+			if spares++; spares <= mostSpares {
+				continue
+			}
+		}
 		o := own{dir: filepath.Join(parent, e.Name())}
 		if o.lock, err = lockDirectory(o.dir); err != nil {
 			continue
 		}
 		o.left = !o.removeCgroups() // the list of them is needed
-		o.remove()
+		o.discard()
 	}
 }

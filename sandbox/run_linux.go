@@ -94,6 +94,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	own.takeCache(spec, features.Notify && features.Seccomp)
 	furnish := sync.OnceValue(func() error {
+		own.dropLinks(spec.Profile)
 		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
 			return err
 		}
@@ -128,6 +129,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		if err := own.displays(); err != nil {
 			return Result{}, err
 		}
+	} else {
+		os.Remove(own.xServers()) // of an earlier run
 	}
 	tap, err := newTap(spec)
 	if err != nil {
@@ -225,6 +228,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	own.over = true
 	if spec.Ended != nil {
 		spec.Ended(own.home())
 	}
@@ -355,11 +359,15 @@ func factsFor(o *own, p *profiles.Profile, f linux.Features, files fs.FS, mounts
 // run inside, which sweeps there, must find that this one goes on.
 func (o *own) lockSeen(plan *linux.Plan) (err error) {
 	for _, s := range o.shared() {
-		if rest, ok := strings.CutPrefix(o.dir, s[0]+"/"); ok && plan.Private(s[0]) {
-			dir := filepath.Join(s[1], rest)
+		dir := o.seenIn(s)
+		switch {
+		case dir == "":
+		case plan.Private(s[0]):
 			if err = os.MkdirAll(dir, 0o700); err == nil {
 				o.seen, err = lockDirectory(dir)
 			}
+		default:
+			removeTree(filepath.Dir(dir)) // of an earlier run
 		}
 	}
 	return err

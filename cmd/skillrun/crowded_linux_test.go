@@ -44,7 +44,7 @@ print("done")
 func TestProcessesUsedUp(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp", "root")
 	uid := 61000 + rand.IntN(4000) // nobody's, so that nobody else's processes count
-	t.Cleanup(func() { os.Remove("/tmp/skillrun-" + strconv.Itoa(uid)) })
+	t.Cleanup(func() { os.RemoveAll("/tmp/skillrun-" + strconv.Itoa(uid)) })
 	dir, env := home(t)
 	root := filepath.Dir(dir)
 	for _, line := range [][]string{

@@ -266,8 +266,8 @@ print(os.path.dirname(os.environ["HOME"]))`
 	if err != nil || !filepath.IsAbs(dir) {
 		t.Fatalf("%v: %q", err, dir)
 	}
-	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
-		t.Errorf("%s is left: %v", dir, err)
+	if _, err := os.Lstat(dir + "/tmp/d"); !os.IsNotExist(err) {
+		t.Errorf("%s/tmp/d is left: %v", dir, err)
 		exec.Command("rm", "-rf", dir).Run()
 	}
 }

@@ -20,7 +20,7 @@ func TestMemoForeignDirectory(t *testing.T) {
 	for way, flags := range ways() {
 		t.Run(way, func(t *testing.T) {
 			uid := 61000 + rand.IntN(4000) // nobody's
-			t.Cleanup(func() { os.Remove("/tmp/skillrun-" + strconv.Itoa(uid)) })
+			t.Cleanup(func() { os.RemoveAll("/tmp/skillrun-" + strconv.Itoa(uid)) })
 			dir, env := home(t)
 			root := filepath.Dir(dir)
 			for _, line := range [][]string{

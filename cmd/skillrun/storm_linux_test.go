@@ -199,7 +199,8 @@ func withArgument(t *testing.T, word string) (lines []string) {
 	return lines
 }
 
-// unlocked gives the directories of this user's runs that no run holds.
+// unlocked gives the directories of this user's runs that no run holds, but those
+// that wait for one.
 func unlocked(t *testing.T) map[string]bool {
 	t.Helper()
 	free := map[string]bool{}
@@ -212,7 +213,8 @@ func unlocked(t *testing.T) map[string]bool {
 		if err != nil {
 			continue
 		}
-		if syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		var st syscall.Stat_t
+		if syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) == nil && syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_ISVTX == 0 {
 			free[dir] = true
 		}
 		syscall.Close(fd)

@@ -191,11 +191,11 @@ func (h *Host) walk(name string, note func(at string, s step)) (found, rest stri
 			return "", "", cause(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
+			link = next
+			note(link, byLink) // one too many as well: a file in its place would end the way
 			if links++; links > maxLinks {
 				return "", "", ErrLinks
 			}
-			link = next
-			note(link, byLink)
 			target, err := h.FS.(fs.ReadLinkFS).ReadLink(relative(next))
 			if err != nil {
 				return "", "", cause(err)

@@ -1,6 +1,7 @@
 package profiles_test
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"testing"
@@ -94,6 +95,20 @@ func TestThroughStays(t *testing.T) {
 	} {
 		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
 			t.Errorf("%s of %s: %t", c.access.Word(), c.path, v.Allowed)
+		}
+	}
+}
+
+// TestThroughStaysTooFar: of more links than are followed none can become the end.
+func TestThroughStaysTooFar(t *testing.T) {
+	files := []string{"/w/.envrc -> l1", "/w/x"}
+	for i := 1; i <= 41; i++ {
+		files = append(files, fmt.Sprintf("/w/l%d -> l%d", i, i+1))
+	}
+	p := through(t, machine(files...))
+	for name, want := range map[string]bool{"/w/l1": false, "/w/l39": false, "/w/l40": false, "/w/x": true} {
+		if v := p.Allows(name, profiles.Delete); v.Allowed != want {
+			t.Errorf("%s: %t", name, v.Allowed)
 		}
 	}
 }

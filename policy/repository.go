@@ -65,21 +65,33 @@ func (l *lowering) repository() []string {
 // gitControls guards what git obeys in directories that the ".git" of a workspace
 // leads to, as in ".git" itself, wherever they are: a work tree's repository is
 // written in with the right to commit, and one beside it in the workspace with that
-// to write. What git's configuration names besides is guarded as well.
+// to write. What git's configuration names besides is guarded as well. A ".git" above
+// the workspace counts, too: git looks for one upwards.
 func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial) {
-	dot := workspace + "/.git"
-	dir, common := h.GitDirectories(dot)
-	if workspace == "" || dir == "" {
+	if workspace == "" {
 		return nil
 	}
-	for _, dir := range [...]string{dir, common} {
-		if dir != dot {
-			denials = append(denials, profiles.RepositoryControls(dir)...)
-		}
-	}
 	c := configured{host: h, workspace: workspace, seen: map[string]bool{}}
-	for _, file := range [...]string{common + "/config", dir + "/config.worktree", h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
-		c.read(file)
+	for c.top = workspace; ; c.top, c.files = path.Dir(c.top), 0 {
+		dot := profiles.Below(c.top, ".git")
+		dir, common := h.GitDirectories(dot)
+		for _, d := range [...]string{dir, common} {
+			if d != "" && d != dot {
+				denials = append(denials, profiles.RepositoryControls(d)...)
+			}
+		}
+		if dir != "" {
+			c.read(common + "/config")
+			c.read(dir + "/config.worktree")
+		}
+		if dir != "" || c.top == workspace {
+			for _, file := range [...]string{h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
+				c.read(file)
+			}
+		}
+		if c.top == "/" {
+			break
+		}
 	}
 	sift := profiles.Sift{Root: workspace}
 	for _, name := range c.names {
@@ -94,8 +106,9 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial)
 type configured struct {
 	host      *profiles.Host
 	workspace string
-	seen      map[string]bool // files that were read, and names
-	files     int
+	top       string          // of the work tree in which git obeys it
+	seen      map[string]bool // files that were read for a work tree, and names
+	files     int             // of these for this one
 	names     []string
 }
 
@@ -103,10 +116,11 @@ type configured struct {
 const mostConfigured = 32
 
 func (c *configured) read(file string) {
-	if !path.IsAbs(file) || c.seen[file] || c.files > mostConfigured {
+	key := c.top + " " + file
+	if !path.IsAbs(file) || c.seen[key] || c.files > mostConfigured {
 		return
 	}
-	c.seen[file] = true
+	c.seen[key] = true
 	c.files++
 	b, err := c.host.ReadSmall(file, 1<<20)
 	if err != nil {
@@ -118,12 +132,12 @@ func (c *configured) read(file string) {
 			included := c.named(path.Dir(file), gitValue(value), true)
 			c.read(included)
 		case key == "core.hookspath" || key == "init.templatedir":
-			c.named(c.workspace, gitValue(value), true)
+			c.named(c.top, gitValue(value), true)
 		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
 		default:
 			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
 				if strings.Contains(word, "/") || strings.Contains(word, ".") {
-					c.named(c.workspace, word, false)
+					c.named(c.top, word, false)
 				}
 			}
 		}

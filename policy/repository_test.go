@@ -169,3 +169,34 @@ func TestGitConfigured(t *testing.T) {
 		}
 	}
 }
+
+// Git obeys a repository above the workspace, and the user's configuration where there
+// is none.
+func TestGitConfiguredAbove(t *testing.T) {
+	for _, c := range []struct {
+		file, config, name string
+		want               bool
+	}{
+		{"w/.git/config", "[core]\nhooksPath = src/hk", "/w/src/hk/x", false}, {"w/.git/config", "[alias]\nx = !src/a.go", "/w/src/a.go", false},
+		{"w/.git/config", "[core]\nhooksPath = hk", "/w/src/hk/x", true},
+		{"home/u/.gitconfig", "[core]\nhooksPath = /w/src/hk", "/w/src/hk/x", false}, {"home/u/.gitconfig", "[core]\nhooksPath = hk", "/w/src/hk/x", false},
+	} {
+		h := machine()
+		files := h.FS.(fstest.MapFS)
+		for name := range files {
+			if strings.HasPrefix(name, "w/.git") {
+				delete(files, name)
+			}
+		}
+		files[c.file] = &fstest.MapFile{Data: []byte(c.config + "\n")}
+		in := inputs("true")
+		in.Workspace = "/w/src"
+		p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Allows(c.name, profiles.Write).Allowed; got != c.want {
+			t.Errorf("%s: %q: %s is written: %t", c.file, c.config, c.name, got)
+		}
+	}
+}

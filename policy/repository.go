@@ -126,14 +126,14 @@ func (c *configured) read(file string) {
 	if err != nil {
 		return
 	}
-	gitEntries(b, func(section, key, value string) {
+	gitEntries(b, func(key, value string) {
 		switch {
 		case key == "include.path" || key == "includeif.path":
 			included := c.named(path.Dir(file), gitValue(value), true)
 			c.read(included)
 		case key == "core.hookspath" || key == "init.templatedir":
 			c.named(c.top, gitValue(value), true)
-		case section == "remote", section == "branch", section == "submodule", section == "user", section == "url":
+		case plainEntries[key]:
 		default:
 			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
 				if strings.Contains(word, "/") || strings.Contains(word, ".") {
@@ -144,10 +144,10 @@ func (c *configured) read(file string) {
 	})
 }
 
-// gitEntries gives the entries of a file of git's configuration: the section and
-// "section.key" in lower case, without subsections, and the value as it is written,
-// see [gitValue]. The rest of a value in further lines has no key.
-func gitEntries(b []byte, each func(section, key, value string)) {
+// gitEntries gives the entries of a file of git's configuration: "section.key" in
+// lower case, without subsections, and the value as it is written, see [gitValue].
+// The rest of a value in further lines has no key.
+func gitEntries(b []byte, each func(key, value string)) {
 	section := ""
 	text := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(string(b)) // a value goes on in the next line
 	for line := range strings.Lines(text) {
@@ -164,7 +164,7 @@ func gitEntries(b []byte, each func(section, key, value string)) {
 		if !ok {
 			key, value = "", line // the rest of a value
 		}
-		each(section, section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+		each(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
 	}
 }
 
@@ -196,7 +196,7 @@ func GitObeys(h *profiles.Host, dot string) (names []string) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			add(path.Base(file))
 		}
-		gitEntries(b, func(_, key, value string) {
+		gitEntries(b, func(key, value string) {
 			value = strings.TrimSpace(value)
 			if blank := strings.HasSuffix(key, ".") && (value == "" || value[0] == '#' || value[0] == ';'); !blank && !plainEntries[key] {
 				add(key)

@@ -154,6 +154,7 @@ func TestGitConfigured(t *testing.T) {
 		{"[core]\n\thooksPath = hk", "/w/hk/x"}, {"[core] hooksPath = hk # ours", "/w/hk/x"}, {"[core]\nhooksPath = hk ; ours", "/w/hk/x"}, {"[core]\nhooksPath = h\"k\"", "/w/hk/x"},
 		{"[core]\nhooksPath = \\\nhk", "/w/hk/x"}, {"[CORE]\nHOOKSPATH = \"h#k\"", "/w/h#k/x"}, {"[include] path = ../inc.cfg # c", "/w/inc.cfg"},
 		{"[includeIf \"gitdir:**/[w]/.git\"]\npath = ../inc.cfg", "/w/inc.cfg"}, {"[core]\nfsmonitor = ./src/a.go#x", "/w/src/a.go"}, {"[filter \"x\"]\nclean = sh src/a.go %f", "/w/src/a.go"},
+		{"[remote \"o\"]\nuploadpack = src/a.go", "/w/src/a.go"}, {"[submodule \"s\"]\nupdate = !src/a.go", "/w/src/a.go"},
 	} {
 		h := machine()
 		h.FS.(fstest.MapFS)["w/.git/config"] = &fstest.MapFile{Data: []byte(c.config + "\n")}

@@ -122,15 +122,18 @@ func (c *configured) read(file string) {
 	}
 	c.seen[key] = true
 	c.files++
-	b, err := c.host.ReadSmall(file, 1<<20)
+	at, err := c.host.Resolve(file)
+	if err != nil {
+		return
+	}
+	b, err := c.host.ReadSmall(at, 1<<20)
 	if err != nil {
 		return
 	}
 	gitEntries(b, func(key, value string) {
 		switch {
 		case key == "include.path" || key == "includeif.path":
-			included := c.named(path.Dir(file), gitValue(value), true)
-			c.read(included)
+			c.read(c.named(file[:strings.LastIndexByte(file, '/')], gitValue(value), true))
 		case key == "core.hookspath" || key == "init.templatedir":
 			c.named(c.top, gitValue(value), true)
 		case plainEntries[key]:
@@ -157,8 +160,10 @@ func gitEntries(b []byte, each func(key, value string)) {
 			if end := unquoted(rest, "]"); end >= 0 {
 				section, line = rest[:end], rest[end+1:]
 			}
-			section = strings.ToLower(strings.TrimSpace(strings.SplitN(section+" ", " ", 2)[0]))
-			section, _, _ = strings.Cut(section, ".") // the old form of a subsection
+			section = strings.ToLower(strings.TrimSpace(section))
+			if end := strings.IndexAny(section, " \t."); end >= 0 { // "." in the old form of a subsection
+				section = section[:end]
+			}
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
@@ -247,11 +252,12 @@ func gitValue(s string) string {
 	return b.String()
 }
 
-// named notes a name, relative to a directory, and gives it resolved: of what is no
-// place by its meaning only a file of the workspace, and never all of that.
+// named notes a name, relative to a directory, and gives it whole, as git goes on
+// from it: of what is no place by its meaning only a file of the workspace, and never
+// all of that.
 func (c *configured) named(dir, name string, place bool) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = path.Join(c.host.Home, rest)
+		name = c.host.Home + "/" + rest
 	}
 	if name == "" || strings.IndexByte(name, 0) >= 0 || len(name) > 4096 {
 		return ""
@@ -273,5 +279,5 @@ func (c *configured) named(dir, name string, place bool) string {
 		c.seen["name "+name] = true
 		c.names = append(c.names, name)
 	}
-	return at
+	return name
 }

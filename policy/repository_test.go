@@ -152,7 +152,7 @@ func TestRemotes(t *testing.T) {
 func TestGitConfigured(t *testing.T) {
 	for _, c := range []struct{ config, name string }{
 		{"[core]\n\thooksPath = hk", "/w/hk/x"}, {"[core] hooksPath = hk # ours", "/w/hk/x"}, {"[core]\nhooksPath = hk ; ours", "/w/hk/x"}, {"[core]\nhooksPath = h\"k\"", "/w/hk/x"},
-		{"[core]\nhooksPath = \\\nhk", "/w/hk/x"}, {"[CORE]\nHOOKSPATH = \"h#k\"", "/w/h#k/x"}, {"[include] path = ../inc.cfg # c", "/w/inc.cfg"},
+		{"[core]\nhooksPath = \\\nhk", "/w/hk/x"}, {"[CORE]\nHOOKSPATH = \"h#k\"", "/w/h#k/x"}, {"[include] path = ../inc.cfg # c", "/w/inc.cfg"}, {"[includeIf\t\"onbranch:x\"]\npath = ../inc.cfg", "/w/inc.cfg"},
 		{"[includeIf \"gitdir:**/[w]/.git\"]\npath = ../inc.cfg", "/w/inc.cfg"}, {"[core]\nfsmonitor = ./src/a.go#x", "/w/src/a.go"}, {"[filter \"x\"]\nclean = sh src/a.go %f", "/w/src/a.go"},
 		{"[remote \"o\"]\nuploadpack = src/a.go", "/w/src/a.go"}, {"[submodule \"s\"]\nupdate = !src/a.go", "/w/src/a.go"},
 	} {
@@ -198,6 +198,29 @@ func TestGitConfiguredAbove(t *testing.T) {
 		}
 		if got := p.Allows(c.name, profiles.Write).Allowed; got != c.want {
 			t.Errorf("%s: %q: %s is written: %t", c.file, c.config, c.name, got)
+		}
+	}
+}
+
+// TestGitIncludedByLink: what a file includes is relative to the name that it has.
+func TestGitIncludedByLink(t *testing.T) {
+	h := machine()
+	for name, to := range map[string]string{"w/sub/a": "../conf/real", "home/u/in": "deep/er", "home/u/.gitconfig": "/w/conf/user"} {
+		h.FS.(fstest.MapFS)[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
+	}
+	for name, config := range map[string]string{
+		"w/.git/config": "[include]\npath = ../sub/a", "w/conf/real": "[include]\npath = b", "w/sub/b": "[core]\nhooksPath = hk",
+		"w/conf/user": "[include]\npath = ~/in/../c", "home/u/deep/c": "[core]\nhooksPath = hk2", "home/u/deep/er/x": "",
+	} {
+		h.FS.(fstest.MapFS)[name] = &fstest.MapFile{Data: []byte(config + "\n")}
+	}
+	p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, inputs("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"/w/sub/b": false, "/w/sub/a": false, "/w/conf/real": false, "/w/hk/x": false, "/w/conf/user": false, "/w/hk2/x": false, "/w/conf/b": true, "/w/sub/c": true} {
+		if got := p.Allows(name, profiles.Write).Allowed; got != want {
+			t.Errorf("%s is written: %t", name, got)
 		}
 	}
 }

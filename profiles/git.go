@@ -51,11 +51,12 @@ func written(file string, note func(at string, s step)) func(at string, s step) 
 	}
 }
 
-// GitText reads a small file as git reads a path that it keeps in one: all of it but
-// for line ends at the end; "" if there is none.
+// GitText reads a file, of up to a MiB, as git reads a path that it keeps in one: all
+// of it, up to a zero byte, but for line ends at the end; "" if there is none.
 func (h *Host) GitText(name string) string {
-	b, _ := h.ReadSmall(name, 4096)
-	return strings.TrimRight(string(b), "\r\n")
+	b, _ := h.ReadSmall(name, 1<<20)
+	text, _, _ := strings.Cut(strings.TrimRight(string(b), "\r\n"), "\x00")
+	return text
 }
 
 // ReadSmall reads a regular file of at most so many bytes.

@@ -15,11 +15,13 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 // settings as they are where others may have made them: where a pipe leads to the
 // run or from it, to a pager maybe, and where the run is not in the foreground.
 func keepTerminal() (restore func()) {
-	var terminals []int
+	var terminals, flags []int // flags of the open files, which programs after the run have too
 	alone := true
 	for _, f := range [...]*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		if isTerminal(f) {
-			terminals = append(terminals, int(f.Fd()))
+			fd := int(f.Fd())
+			set, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+			terminals, flags, alone = append(terminals, fd), append(flags, set), alone && err == nil
 		} else if info, err := f.Stat(); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 			alone = false
 		}
@@ -34,11 +36,14 @@ func keepTerminal() (restore func()) {
 		for _, fd := range terminals {
 			startOutput(fd)
 		}
-		if !alone {
+		if !alone || !foreground(stdin) {
 			return
 		}
-		if is, err := term.GetState(stdin); err == nil && *is != *was && foreground(stdin) {
+		if is, err := term.GetState(stdin); err == nil && *is != *was {
 			term.Restore(stdin, was)
+		}
+		for i, fd := range terminals {
+			unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags[i])
 		}
 	}
 }

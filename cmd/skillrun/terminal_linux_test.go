@@ -518,10 +518,11 @@ mode = termios.tcgetattr(tty)
 mode[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
 mode[6][termios.VINTR] = b"\x05"
 termios.tcsetattr(tty, termios.TCSANOW, mode)
-termios.tcflow(tty, termios.TCOOFF)`
-	// after runs a line of sh, and says whether output is stopped and settings are
-	// others then, while the session goes on.
-	after := func(line string, prefix ...string) (stopped, set bool) {
+termios.tcflow(tty, termios.TCOOFF)
+for fd in 0, 1, 2: os.set_blocking(fd, False)`
+	// after runs a line of sh, and says whether output is stopped, settings are others
+	// and reading waits for nobody then, while the session goes on.
+	after := func(line string, prefix ...string) (stopped, set, hasty bool) {
 		t.Helper()
 		tty := newTerminal(t)
 		look, err := unix.Open(tty.slave.Name(), unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -538,12 +539,14 @@ termios.tcflow(tty, termios.TCOOFF)`
 			t.Fatal(err)
 		}
 		defer done.Close()
-		cmd := exec.Command("sh", append([]string{"-c", line + "\necho over $? >&3; exec 3>&-; exec sleep 600", "sh"}, append(prefix, "python3", "-c", script)...)...)
+		cmd := exec.Command("sh", append([]string{"-c", line + "\necho over $? $(sed -n s/^flags://p /proc/$$/fdinfo/0) >&3; exec 3>&-; exec sleep 600", "sh"}, append(prefix, "python3", "-c", script)...)...)
 		cmd.Dir, cmd.Env = home(t)
 		cmd.ExtraFiles = []*os.File{ends}
 		tty.start(cmd)
 		ends.Close()
-		if said, err := io.ReadAll(done); err != nil || string(said) != "over 0\n" {
+		said, err := io.ReadAll(done)
+		var code, flags int
+		if _, serr := fmt.Sscanf(string(said), "over %d %o\n", &code, &flags); err != nil || serr != nil || code != 0 {
 			t.Fatalf("%q: %q, %v", line, said, err)
 		}
 		now, err := unix.IoctlGetTermios(look, unix.TCGETS)
@@ -554,7 +557,7 @@ termios.tcflow(tty, termios.TCOOFF)`
 		if err != nil && err != unix.EAGAIN {
 			t.Fatal(err)
 		}
-		return err != nil, *now != *before
+		return err != nil, *now != *before, flags&unix.O_NONBLOCK != 0
 	}
 	for _, c := range []struct {
 		line string
@@ -566,12 +569,12 @@ termios.tcflow(tty, termios.TCOOFF)`
 		{`true | "$@"`, true},
 		{`set -m; "$@" & wait $!`, true}, // in the background
 	} {
-		if stopped, set := after(c.line); !stopped || !set {
-			t.Errorf("control: %q: stopped %v, set %v", c.line, stopped, set)
+		if stopped, set, hasty := after(c.line); !stopped || !set || !hasty {
+			t.Errorf("control: %q: stopped %v, set %v, hasty %v", c.line, stopped, set, hasty)
 		}
 		for _, namespaces := range []string{"auto", "off"} {
-			if stopped, set := after(c.line, program(t), "--namespaces", namespaces, "--"); stopped || set != c.set {
-				t.Errorf("namespaces %s: %q: stopped %v, set %v", namespaces, c.line, stopped, set)
+			if stopped, set, hasty := after(c.line, program(t), "--namespaces", namespaces, "--"); stopped || set != c.set || hasty != c.set {
+				t.Errorf("namespaces %s: %q: stopped %v, set %v, hasty %v", namespaces, c.line, stopped, set, hasty)
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // keepTerminal notes the settings of the terminal before a run, and gives what puts
-// them back and lets output go on there if the run has stopped it. It leaves the
+// them back, lets output go on there if the run has stopped it, and puts into the
+// foreground what was there, if the run has taken its place. It leaves the
 // settings as they are where others may have made them: where a pipe leads to the
 // run or from it, to a pager maybe, and where the run is not in the foreground.
 func keepTerminal() (restore func()) {
@@ -32,9 +33,14 @@ func keepTerminal() (restore func()) {
 	stdin := int(os.Stdin.Fd())
 	was, err := term.GetState(stdin)
 	alone = alone && err == nil
+	group, _ := unix.IoctlGetInt(terminals[0], unix.TIOCGPGRP)
 	return func() {
 		for _, fd := range terminals {
 			startOutput(fd)
+		}
+		// A group that is gone took the foreground while it was there: the run's own.
+		if now, err := unix.IoctlGetInt(terminals[0], unix.TIOCGPGRP); err == nil && group > 1 && now > 1 && unix.Kill(-now, 0) == unix.ESRCH {
+			setForeground(terminals[0], group)
 		}
 		if !alone || !foreground(stdin) {
 			return

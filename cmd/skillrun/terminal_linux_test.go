@@ -519,10 +519,15 @@ mode[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
 mode[6][termios.VINTR] = b"\x05"
 termios.tcsetattr(tty, termios.TCSANOW, mode)
 termios.tcflow(tty, termios.TCOOFF)
-for fd in 0, 1, 2: os.set_blocking(fd, False)`
-	// after runs a line of sh, and says whether output is stopped, settings are others
-	// and reading waits for nobody then, while the session goes on.
-	after := func(line string, prefix ...string) (stopped, set, hasty bool) {
+for fd in 0, 1, 2: os.set_blocking(fd, False)
+`
+	const taken = script + `
+os.setpgid(0, 0)
+os.tcsetpgrp(tty, os.getpgrp())`
+	// after runs a line of sh, and says whether output is stopped, settings are others,
+	// reading waits for nobody and the shell is not in the foreground then, while the
+	// session goes on.
+	after := func(line, script string, prefix ...string) (stopped, set, hasty, away bool) {
 		t.Helper()
 		tty := newTerminal(t)
 		look, err := unix.Open(tty.slave.Name(), unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -553,28 +558,34 @@ for fd in 0, 1, 2: os.set_blocking(fd, False)`
 		if err != nil {
 			t.Fatal(err)
 		}
+		group, err := unix.IoctlGetInt(int(tty.master.Fd()), unix.TIOCGPGRP)
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, err = unix.Write(look, []byte("x"))
 		if err != nil && err != unix.EAGAIN {
 			t.Fatal(err)
 		}
-		return err != nil, *now != *before, flags&unix.O_NONBLOCK != 0
+		return err != nil, *now != *before, flags&unix.O_NONBLOCK != 0, group != cmd.Process.Pid
 	}
 	for _, c := range []struct {
-		line string
-		set  bool
+		line, script string
+		set          bool
 	}{
-		{`"$@"`, false},
-		{`"$@" 2>/dev/null`, false},
-		{`"$@" | cat`, true},
-		{`true | "$@"`, true},
-		{`set -m; "$@" & wait $!`, true}, // in the background
+		{`"$@"`, script, false},
+		{`"$@"`, taken, false},
+		{`"$@" 2>/dev/null`, script, false},
+		{`"$@" | cat`, script, true},
+		{`"$@" | cat`, taken, true},
+		{`true | "$@"`, script, true},
+		{`set -m; "$@" & wait $!`, script, true}, // in the background
 	} {
-		if stopped, set, hasty := after(c.line); !stopped || !set || !hasty {
-			t.Errorf("control: %q: stopped %v, set %v, hasty %v", c.line, stopped, set, hasty)
+		if stopped, set, hasty, away := after(c.line, c.script); !stopped || !set || !hasty || away != (c.script == taken) {
+			t.Errorf("control: %q: stopped %v, set %v, hasty %v, away %v", c.line, stopped, set, hasty, away)
 		}
 		for _, namespaces := range []string{"auto", "off"} {
-			if stopped, set, hasty := after(c.line, program(t), "--namespaces", namespaces, "--"); stopped || set != c.set || hasty != c.set {
-				t.Errorf("namespaces %s: %q: stopped %v, set %v, hasty %v", namespaces, c.line, stopped, set, hasty)
+			if stopped, set, hasty, away := after(c.line, c.script, program(t), "--namespaces", namespaces, "--"); stopped || set != c.set || hasty != c.set || away {
+				t.Errorf("namespaces %s: %q: stopped %v, set %v, hasty %v, away %v", namespaces, c.line, stopped, set, hasty, away)
 			}
 		}
 	}

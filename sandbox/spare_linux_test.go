@@ -252,7 +252,7 @@ func TestSpareTaken(t *testing.T) {
 	held.Close()
 	again := prepared(t, root)
 	if info, err := os.Stat(again.dir); again.dir != o.dir || err != nil || info.Mode() != os.ModeDir|0o700 {
-		t.Errorf("control: %s %v, %v", again.dir, info, err)
+		t.Errorf("the one that waits is not used: %s %v, %v", again.dir, info, err)
 	}
 	if err := syscall.Flock(int(again.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Error(err)

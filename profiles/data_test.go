@@ -31,7 +31,8 @@ func machine(files ...string) *profiles.Host {
 
 func TestSensitivePaths(t *testing.T) {
 	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/",
-		"/home/u/.aws/", "/home/u/.aws/credentials -> /data/aws/mid", "/data/aws/mid -> keys", "/data/aws/keys")
+		"/home/u/.aws/", "/home/u/.aws/credentials -> /data/aws/mid", "/data/aws/mid -> keys", "/data/aws/keys",
+		"/data/config/fish/config.fish -> /data/dots/c.fish", "/data/dots/c.fish", "/data/config/direnv/lib -> /data/dots/lib", "/data/dots/lib/x.sh")
 	h.Env["CARGO_HOME"] = "/data/cargo"
 	h.Env["KUBECONFIG"] = "/k/one:/k/two:rel"
 	h.Env["GNUPGHOME"] = "/home"
@@ -48,6 +49,9 @@ func TestSensitivePaths(t *testing.T) {
 		"/data/ssh2":                           false,
 		"/data/aws/keys":                       true, // where a file in it leads
 		"/data/aws/other":                      false,
+		"/data/dots/c.fish":                    true,
+		"/data/dots/lib/x.sh":                  true,
+		"/data/dots/other":                     false,
 		"/data/config/gh/hosts.yml":            true, // a link above
 		"/data/config/op/x":                    true, // which does not exist yet
 		"/data/config/other":                   false,

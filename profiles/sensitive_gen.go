@@ -57,7 +57,7 @@ var socketRows = []socketRow{
 }
 
 var storeRows = []storeRow{
-	{Holds: []string{"id_rsa", "id_ecdsa", "id_ed25519", "id_dsa", "config", "config.d", "authorized_keys"}, Path: "~/.ssh", Reason: "private keys, and the hosts and users that they open"},
+	{Holds: []string{"id_rsa", "id_ecdsa", "id_ed25519", "id_dsa", "config", "config.d", "authorized_keys", "rc", "environment"}, Path: "~/.ssh", Reason: "private keys, and the hosts and users that they open"},
 	{Holds: []string{"private-keys-v1.d", "secring.gpg"}, Moved: []string{"$GNUPGHOME"}, Path: "~/.gnupg", Reason: "secret keys and trust database"},
 	{Moved: []string{"$PASSWORD_STORE_DIR"}, Path: "~/.password-store", Reason: "the pass password store"},
 	{Path: "~/.pki", Reason: "NSS certificate and key database"},
@@ -185,7 +185,7 @@ var storeRows = []storeRow{
 	{Moved: []string{"$CODEX_HOME/auth.json"}, Path: "~/.codex/auth.json", Reason: "Codex login"},
 	{Path: "~/.gemini/oauth_creds.json", Reason: "Gemini login"},
 	{Path: "~/.gemini/google_accounts.json", Reason: "Gemini accounts"},
-	{Path: "~/.config/opencode", Reason: "OpenCode settings with keys"},
+	{Holds: []string{"opencode.json", "opencode.jsonc", "plugin", "plugins"}, Path: "~/.config/opencode", Reason: "OpenCode settings with keys"},
 	{Path: "~/.local/share/opencode/auth.json", Reason: "OpenCode logins"},
 	{Path: "~/.cursor/mcp.json", Reason: "keys of MCP servers"},
 	{Path: "~/.copilot", Reason: "GitHub Copilot login and settings"},
@@ -215,10 +215,10 @@ var storeRows = []storeRow{
 	{Path: "~/.pam_environment", Reason: "runs in every later shell or session; often holds tokens"},
 	{Path: "~/.envrc", Reason: "runs in every later shell or session; often holds tokens"},
 	{Path: "~/.env", Reason: "tokens, by custom"},
-	{Path: "~/.config/fish", Reason: "runs in every later fish; often holds tokens"},
+	{Holds: []string{"config.fish", "conf.d", "functions", "completions"}, Path: "~/.config/fish", Reason: "runs in every later fish; often holds tokens"},
 	{Path: "~/.local/share/fish/fish_history", Reason: "commands typed, tokens among them"},
 	{Path: "~/.config/environment.d", Reason: "environment of every user service"},
-	{Path: "~/.config/direnv", Reason: "direnv settings and the list of trusted .envrc files"},
+	{Holds: []string{"direnvrc", "direnv.toml", "config.toml", "lib"}, Path: "~/.config/direnv", Reason: "direnv settings and the list of trusted .envrc files"},
 	{Path: "~/.local/share/direnv", Reason: "the list of trusted .envrc files"},
 	{Moved: []string{"$HISTFILE"}, Path: "~/.bash_history", Reason: "what was typed in bash"},
 	{Path: "~/.zsh_history", Reason: "what was typed in zsh"},

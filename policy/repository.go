@@ -85,7 +85,11 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial)
 			c.read(dir + "/config.worktree")
 		}
 		if dir != "" || c.top == workspace {
-			for _, file := range [...]string{h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig"} {
+			for _, file := range [...]string{
+				h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig",
+				h.Account + "/.gitconfig", h.Account + "/.config/git/config",
+				c.named(c.top, h.Env["GIT_CONFIG_GLOBAL"], true), c.named(c.top, h.Env["GIT_CONFIG_SYSTEM"], true),
+			} {
 				c.read(file)
 			}
 		}

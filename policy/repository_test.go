@@ -181,6 +181,8 @@ func TestGitConfiguredAbove(t *testing.T) {
 		{"w/.git/config", "[core]\nhooksPath = src/hk", "/w/src/hk/x", false}, {"w/.git/config", "[alias]\nx = !src/a.go", "/w/src/a.go", false},
 		{"w/.git/config", "[core]\nhooksPath = hk", "/w/src/hk/x", true},
 		{"home/u/.gitconfig", "[core]\nhooksPath = /w/src/hk", "/w/src/hk/x", false}, {"home/u/.gitconfig", "[core]\nhooksPath = hk", "/w/src/hk/x", false},
+		{"home/v/.gitconfig", "[core]\nhooksPath = hk", "/w/src/hk/x", false}, {"home/u/git", "[core]\nhooksPath = hk", "/w/src/hk/x", false},
+		{"w/src/git", "", "/w/src/git", false}, {"w/src/git", "", "/w/src/other", true},
 	} {
 		h := machine()
 		files := h.FS.(fstest.MapFS)
@@ -190,6 +192,8 @@ func TestGitConfiguredAbove(t *testing.T) {
 			}
 		}
 		files[c.file] = &fstest.MapFile{Data: []byte(c.config + "\n")}
+		h.Account, h.Env["GIT_CONFIG_GLOBAL"] = "/home/v", "/home/u/git"
+		h.Env["GIT_CONFIG_SYSTEM"] = "/w/src/git"
 		in := inputs("true")
 		in.Workspace = "/w/src"
 		p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, in)

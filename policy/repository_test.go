@@ -228,3 +228,18 @@ func TestGitIncludedByLink(t *testing.T) {
 		}
 	}
 }
+
+// TestGitConfiguredNone: who names /dev/null wants no hooks, and keeps it.
+func TestGitConfiguredNone(t *testing.T) {
+	h := machine()
+	h.FS.(fstest.MapFS)["dev/null"] = &fstest.MapFile{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666}
+	h.FS.(fstest.MapFS)["w/.git/config"] = &fstest.MapFile{Data: []byte("[core]\nhooksPath = /dev/null\n")}
+	h.Env["GIT_CONFIG_GLOBAL"] = "/dev/null"
+	p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, inputs("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := p.Allows("/dev/null", profiles.Write); !v.Allowed {
+		t.Errorf("%+v", v)
+	}
+}

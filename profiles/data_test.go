@@ -32,12 +32,14 @@ func machine(files ...string) *profiles.Host {
 func TestSensitivePaths(t *testing.T) {
 	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/",
 		"/home/u/.aws/", "/home/u/.aws/credentials -> /data/aws/mid", "/data/aws/mid -> keys", "/data/aws/keys",
-		"/data/config/fish/config.fish -> /data/dots/c.fish", "/data/dots/c.fish", "/data/config/direnv/lib -> /data/dots/lib", "/data/dots/lib/x.sh")
+		"/data/config/fish/config.fish -> /data/dots/c.fish", "/data/dots/c.fish", "/data/config/direnv/lib -> /data/dots/lib", "/data/dots/lib/x.sh",
+		"/home/u/.bash_history -> /dev/null", "/dev/null")
 	h.Env["CARGO_HOME"] = "/data/cargo"
 	h.Env["KUBECONFIG"] = "/k/one:/k/two:rel"
 	h.Env["GNUPGHOME"] = "/home"
 	h.Env["XDG_CONFIG_HOME"] = "/data/xdg"
 	h.Env["DOCKER_CONFIG"] = "/acc"
+	h.Env["GIT_CONFIG_GLOBAL"] = "/dev/null"
 	h.Account = "/acc/u"
 	p := &profiles.Profile{
 		Paths:   []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}},
@@ -67,6 +69,7 @@ func TestSensitivePaths(t *testing.T) {
 		"/acc/u/.ssh/id":                       true,  // HOME says /home/u, the account this
 		"/acc/u/src/main.go":                   false,
 		"/acc/other":                           false, // DOCKER_CONFIG=/acc is passed over
+		"/dev/null":                            false, // GIT_CONFIG_GLOBAL and a link say none
 		"/etc/shadow":                          true,
 		"/etc/ssh/ssh_host_rsa_key":            true,
 		"/etc/ssh/ssh_host_rsa_key.pub":        false,

@@ -19,7 +19,8 @@ import (
 // environment names another: who can set HOME must not open them by that.
 //
 // A variable that holds a relative path, "/" or a directory that holds the
-// user's home is passed over: it names no store, and would close everything.
+// user's home is passed over: it names no store, and would close everything. So is
+// /dev/null, which variables name and links lead to for no file.
 func SensitivePaths(h *Host) []Denial {
 	denials := make([]Denial, 0, 2*len(storeRows))
 	seen := make(map[string]bool, 2*len(storeRows))
@@ -30,7 +31,7 @@ func SensitivePaths(h *Host) []Denial {
 			continue
 		}
 		deny := func(p, match string, access Access, class Class) {
-			if key := p + "\x00" + match + "\x00" + class.String(); p != "" && !seen[key] {
+			if key := p + "\x00" + match + "\x00" + class.String(); p != "" && p != noFile && !seen[key] {
 				seen[key] = true
 				denials = append(denials, Denial{
 					Path: p, Match: match, Access: access, Class: class,

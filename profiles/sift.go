@@ -155,8 +155,14 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 	}
 }
 
+// noFile is what names lead to that are to be no file.
+const noFile = "/dev/null"
+
 // add notes a denial, unless there is one for that already, here or above.
 func (s *Sift) add(d Denial) bool {
+	if d.Path == noFile {
+		return false
+	}
 	for above := (scope{d.Path, d.Match, d.Access, d.Class}); ; above.path = path.Dir(above.path) {
 		if s.denied[above] {
 			return false

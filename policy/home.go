@@ -27,8 +27,11 @@ func homeControls(h *profiles.Host, workspace string) (denials []profiles.Denial
 		if home == "" {
 			continue
 		}
-		for _, d := range profiles.ControlFiles(home) {
-			name := home + "/" + d.Match
+		for _, d := range append(profiles.ControlFiles(home), profiles.HomeControls(home)...) {
+			name := d.Path
+			if d.Match != "" {
+				name = home + "/" + d.Match
+			}
 			if strings.ContainsAny(d.Match, "*?") || !h.Exists(name) && len(h.Links(name)) == 0 {
 				continue
 			}

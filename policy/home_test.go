@@ -9,14 +9,14 @@ import (
 	"skillrun/profiles"
 )
 
-// TestHomeControls: settings of the user's agents that lie in the workspace are those
-// of the agents.
+// TestHomeControls: what the home's settings and programs lead to in the workspace is
+// those.
 func TestHomeControls(t *testing.T) {
 	h := machine()
 	files := h.FS.(fstest.MapFS)
 	for name, to := range map[string]string{
 		"home/u/.claude/settings.json": "../../../w/claude/settings.json", "home/u/.claude/CLAUDE.md": "/w/mid", "w/mid": "claude/notes", "home/u/.codex": "/w/codex",
-		"home/u/.claude/hooks": "/w/none", "home/u/.claude/x/deep": "/w/in.csv", "home/u/.cursor": "/w", "home/u/other": "/w/run.py",
+		"home/u/.claude/hooks": "/w/none", "home/u/.claude/x/deep": "/w/in.csv", "home/u/.cursor": "/w", "home/u/.local/bin/tool": "/w/bin/tool", "home/u/.config/nvim": "/w/nvim", "home/u/.tmux.conf": "/w/tmux.conf", "home/u/other": "/w/run.py",
 		"w/codex/config.toml": "../shared.toml",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
@@ -32,6 +32,7 @@ func TestHomeControls(t *testing.T) {
 		}
 		for name, want := range map[string]bool{
 			"/w/claude/settings.json": false, "/w/claude/notes": false, "/w/mid": false, "/w/codex/hooks.json": false, "/w/shared.toml": false, "/w/none": false,
+			"/w/bin/tool": false, "/w/bin/other": true, "/w/nvim/init.lua": false, "/w/tmux.conf": false,
 			"/w/claude/free": true, "/w/in.csv": true, "/w/run.py": true,
 		} {
 			if got := p.Allows(name, profiles.Write).Allowed; got != want {

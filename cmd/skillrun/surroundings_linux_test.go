@@ -97,7 +97,7 @@ echo made >own && cat own && rm own && echo done`
 			if end != "exit 0" || strings.Contains(out, "secret\n") {
 				t.Errorf("%s: %s", end, out)
 			}
-			wants(t, out, "fine\nfine\n", "through\n", "made\ndone\n") // denials are told between
+			wants(t, out, "fine\nfine\n", "through\n", "made\n", "done\n") // refusals are told between
 			// A policy that is not a file is not one that says nothing.
 			if err := os.Mkdir(filepath.Join(dir, ".skillrun"), 0o755); err != nil {
 				t.Fatal(err)
@@ -155,7 +155,7 @@ func TestManyFiles(t *testing.T) {
 			if end != "exit 0" || strings.Contains(out, "secret\n") {
 				t.Errorf("%s: %s", end, out)
 			}
-			wants(t, out, fmt.Sprintf("%d\n", 100*dirs+2), "new\ndone\n")
+			wants(t, out, fmt.Sprintf("%d\n", 100*dirs+2), "new\n", "done\n")
 		})
 	}
 }

@@ -18,8 +18,9 @@ import (
 // means nothing where its owner alone may write, tells it from one that a killed run left.
 const spare = os.ModeSticky | 0o700
 
-func isSpare(e os.DirEntry) bool {
-	info, err := e.Info()
+func isSpare(e os.DirEntry) bool { return marked(e.Info()) }
+
+func marked(info os.FileInfo, err error) bool {
 	return err == nil && info.Mode() == os.ModeDir|spare
 }
 
@@ -41,29 +42,40 @@ func spareIn(parent string) *own {
 		return nil
 	}
 	for _, e := range entries {
-		if !isSpare(e) {
-			continue
-		}
-		o := &own{dir: filepath.Join(parent, e.Name()), laid: true}
-		if o.lock, err = lockDirectory(o.dir); err != nil {
-			continue
-		}
-		if err = o.isThere(); err == nil {
-			err = os.Chmod(o.dir, 0o700)
-		}
-		if err == nil {
-			err = o.tidy(o.dir)
-		}
-		for _, path := range append(o.directories(), o.masked()) {
-			if err == nil {
-				_, err = os.Lstat(path)
+		if isSpare(e) {
+			if o := takeSpare(filepath.Join(parent, e.Name())); o != nil {
+				return o
 			}
 		}
-		if err == nil {
-			return o
-		}
-		o.discard()
 	}
+	return nil
+}
+
+func takeSpare(dir string) *own {
+	o := &own{dir: dir, laid: true}
+	var err error
+	if o.lock, err = lockDirectory(dir); err != nil {
+		return nil
+	}
+	if !marked(o.lock.Stat()) { // another run had it meanwhile, and was killed
+		o.lock.Close()
+		return nil
+	}
+	if err = o.isThere(); err == nil {
+		err = os.Chmod(dir, 0o700)
+	}
+	if err == nil {
+		err = o.tidy(dir)
+	}
+	for _, path := range append(o.directories(), o.masked()) {
+		if err == nil {
+			_, err = os.Lstat(path)
+		}
+	}
+	if err == nil {
+		return o
+	}
+	o.discard()
 	return nil
 }
 

@@ -231,6 +231,10 @@ func TestSpareTaken(t *testing.T) {
 	root := t.TempDir()
 	killed := prepared(t, root)
 	killed.lock.Close()
+	if taken := takeSpare(killed.dir); taken != nil {
+		t.Error("a killed run's directory is taken by its name")
+		taken.lock.Close()
+	}
 	o := prepared(t, root)
 	if o.dir == killed.dir {
 		t.Error("a killed run's directory is used")

@@ -505,6 +505,39 @@ func TestTerminalOfAnother(t *testing.T) {
 	}
 }
 
+// A run that is begun without a terminal gets at none.
+func TestWithoutTerminal(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const script = `
+import os, sys
+for name in "/dev/tty", sys.argv[1]:
+    try:
+        os.open(name, os.O_RDWR | os.O_NOCTTY)
+        print("opened")
+    except OSError: print("refused")`
+	opened := func(prefix ...string) string {
+		tty := newTerminal(t)
+		argv := append(prefix, "python3", "-c", script, tty.slave.Name())
+		cmd := exec.Command("sh", append([]string{"-c", `"$@" </dev/null 2>&1 | cat >said; cat said`, "sh"}, argv...)...)
+		cmd.Dir, cmd.Env = home(t)
+		tty.start(cmd)
+		end := ending(cmd.Wait())
+		return strings.ReplaceAll(tty.rest(), "\r\n", " ") + end
+	}
+	if got := opened("setsid", "-w"); got != "refused opened exit 0" {
+		t.Errorf("control: in a session of its own: %q", got)
+	}
+	for _, namespaces := range []string{"auto", "off"} {
+		run := []string{program(t), "--namespaces", namespaces, "--"}
+		if got := opened(run...); got != "opened opened exit 0" {
+			t.Errorf("control: namespaces %s: on the terminal: %q", namespaces, got)
+		}
+		if got := opened(append([]string{"setsid", "-w"}, run...)...); got != "refused refused exit 0" {
+			t.Errorf("namespaces %s: in a session of its own: %q", namespaces, got)
+		}
+	}
+}
+
 // What a run does to the terminal is over with it: that output is stopped, and how
 // the terminal is set, unless others may have set it.
 func TestKeepsTerminal(t *testing.T) {

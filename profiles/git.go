@@ -59,16 +59,23 @@ func (h *Host) GitText(name string) string {
 	return text
 }
 
-// ReadSmall reads a regular file of at most so many bytes.
+// ReadSmall reads a regular file of at most so many bytes. A longer one is opened,
+// too: it may get shorter, and by that a memo knows what was looked into.
 func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 	info, err := fs.Stat(h.FS, relative(name))
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > most {
+	if !info.Mode().IsRegular() {
 		return nil, fs.ErrInvalid
 	}
-	return fs.ReadFile(h.FS, relative(name))
+	if info.Size() <= most {
+		return fs.ReadFile(h.FS, relative(name))
+	}
+	if f, err := h.FS.Open(relative(name)); err == nil {
+		f.Close()
+	}
+	return nil, fs.ErrInvalid
 }
 
 // absolute leaves "x/.." as it is: x may be a link.

@@ -228,6 +228,18 @@ func TestMemoChanges(t *testing.T) {
 			},
 			"echo x", "x\n", "x\n",
 		},
+		{
+			"too long to be read", func(l *launches) {
+				os.MkdirAll(filepath.Join(l.dir, "store/hooks"), 0o755)
+				l.write("w/.git", "gitdir: store"+strings.Repeat("\n", 1<<20))
+				time.Sleep(main.SettledAfter)
+			},
+			func(l *launches) {
+				l.write("w/.git", "gitdir: store\n")
+				time.Sleep(main.SettledAfter) // so that a plan is kept again
+			},
+			"echo x >store/hooks/pre-commit && echo wrote", "wrote\n", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLaunches(t)

@@ -158,7 +158,7 @@ func decodeTools(d *Document, n *node) error {
 			words = append(words, Text{item.text, item.pos})
 		}
 	case stringNode:
-		words = toolWords(Text{n.text, n.pos})
+		words = toolWords(n)
 	default:
 		return errorAt(n.pos, "allowed-tools must be a list or a string, not %s", n.kind)
 	}
@@ -174,19 +174,17 @@ func decodeTools(d *Document, n *node) error {
 }
 
 // toolWords cuts at spaces and commas outside of parentheses.
-func toolWords(t Text) []Text {
+func toolWords(n *node) []Text {
 	var words []Text
 	depth, from := 0, 0
 	cut := func(to int) {
 		if from < to {
-			pos := t.Pos
-			pos.Column += from
-			words = append(words, Text{t.Value[from:to], pos})
+			words = append(words, Text{n.text[from:to], n.at(from)})
 		}
 		from = to + 1
 	}
-	for i := 0; i < len(t.Value); i++ {
-		switch c := t.Value[i]; {
+	for i := 0; i < len(n.text); i++ {
+		switch c := n.text[i]; {
 		case c == '(':
 			depth++
 		case c == ')':
@@ -195,7 +193,7 @@ func toolWords(t Text) []Text {
 			cut(i)
 		}
 	}
-	cut(len(t.Value))
+	cut(len(n.text))
 	return words
 }
 

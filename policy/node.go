@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,6 +16,23 @@ type node struct {
 	truth  bool
 	items  []node
 	keys   []field
+	parts  []part // of a string that does not stand in one piece where pos is
+}
+
+// part says where the text of a string from a byte on stands.
+type part struct {
+	from int
+	pos  Pos
+}
+
+// at gives the place of a byte of a string.
+func (n *node) at(i int) Pos {
+	p := part{0, n.pos}
+	if after := sort.Search(len(n.parts), func(k int) bool { return n.parts[k].from > i }); after > 0 {
+		p = n.parts[after-1]
+	}
+	p.pos.Column += i - p.from
+	return p.pos
 }
 
 type field struct {

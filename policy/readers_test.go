@@ -446,6 +446,24 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
+// What is wrong with one of several tools is said where that one stands.
+func TestToolPlaces(t *testing.T) {
+	const wrong = "Bash(a*b)"
+	for _, value := range []string{
+		wrong, "Read, " + wrong, "Read\n  Write,  " + wrong + " Grep\n  Glob", "Read,\r\n " + wrong + "\r\n",
+		"|\n  Read\n  Write " + wrong + "\n", ">-\n   Read\n\n   " + wrong,
+		`"Read ` + wrong + `"`, `"Re\/d \"x\" ` + wrong + `"`, "'it''s " + wrong + "'", "[Read,\n  " + wrong + "]", "\n- Read\n- " + wrong,
+	} {
+		text := "---\nname: x\nallowed-tools: " + value + "\n---\n"
+		before, _, _ := strings.Cut(text, wrong)
+		want := fmt.Sprintf("SKILL.md:%d:%d: ", 1+strings.Count(before, "\n"), len(before)-strings.LastIndex(before, "\n"))
+		s, findings := policy.ParseHeader("SKILL.md", []byte(text))
+		if s.Document != nil || len(findings) != 1 || !strings.HasPrefix(findings[0].String(), want) {
+			t.Errorf("%q: %v, want %s", value, findings, want)
+		}
+	}
+}
+
 // A header that is longer than is read is refused, whatever of it was read: it may
 // have said less than what a skill without one gets.
 func TestLongHeaderRefused(t *testing.T) {

@@ -230,6 +230,7 @@ func (p *yamlParser) continued(value *node, indent int, first string, comment bo
 		if blank == 0 {
 			value.text += " "
 		}
+		value.parts = append(value.parts, part{len(value.text), p.pos(l.indent)})
 		value.text += rest
 		blank = 0
 	}
@@ -341,7 +342,7 @@ func resolve(n *node) {
 
 // quoted reads a quoted scalar and gives the column after it.
 func (p *yamlParser) quoted(s string, column int) (node, int, error) {
-	n := node{pos: p.pos(column), kind: stringNode}
+	n := node{pos: p.pos(column), kind: stringNode, parts: []part{{0, p.pos(column + 1)}}}
 	q := s[column]
 	var b strings.Builder
 	for i := column + 1; i < len(s); i++ {
@@ -349,6 +350,7 @@ func (p *yamlParser) quoted(s string, column int) (node, int, error) {
 		case c == q && q == '\'' && i+1 < len(s) && s[i+1] == q:
 			b.WriteByte(q)
 			i++
+			n.parts = append(n.parts, part{b.Len(), p.pos(i + 1)})
 		case c == q:
 			n.text = b.String()
 			return n, i + 1, nil
@@ -362,6 +364,7 @@ func (p *yamlParser) quoted(s string, column int) (node, int, error) {
 				return n, 0, p.fail(i-1, "an escape that is not read here")
 			}
 			b.WriteByte(e)
+			n.parts = append(n.parts, part{b.Len(), p.pos(i + 1)})
 		default:
 			b.WriteByte(c)
 		}
@@ -451,7 +454,7 @@ func (p *yamlParser) literal(indent, column int) (node, error) {
 	if head = strings.TrimRight(head, " "); head != "" && head != "-" && head != "+" {
 		return n, p.fail(column, "block indentation is not read here")
 	}
-	var parts []string
+	var b strings.Builder
 	body := 0
 	for p.i++; p.i < len(p.lines); p.i++ {
 		l := &p.lines[p.i]
@@ -470,8 +473,12 @@ func (p *yamlParser) literal(indent, column int) (node, error) {
 		if l.indent < body {
 			return n, p.fail(l.indent, "unexpected indentation")
 		}
-		parts = append(parts, strings.TrimSpace(l.text))
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		n.parts = append(n.parts, part{b.Len(), p.pos(l.indent)})
+		b.WriteString(strings.TrimSpace(l.text))
 	}
-	n.text = strings.Join(parts, " ")
+	n.text = b.String()
 	return n, nil
 }

@@ -54,7 +54,7 @@ func answerHook(agent *hook.Agent) error {
 	os.Stderr.Write(reply.Stderr)
 	if len(reply.Stdout) > 0 {
 		signal.Ignore(syscall.SIGPIPE) // an agent that reads no more is an error as others
-		_, err := os.Stdout.Write(reply.Stdout)
+		_, err := os.Stdout.Write(shownJSON(reply.Stdout))
 		if err == nil && discarded(os.Stdout) {
 			err = errors.New("the answer goes to nobody: standard output is closed")
 		}

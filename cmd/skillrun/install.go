@@ -78,7 +78,7 @@ func register(c *cli.Context, install bool) error {
 	}
 	switch {
 	case c.Bool("dry-run"):
-		os.Stdout.Write(after)
+		os.Stdout.Write(shownJSON(after))
 		return nil
 	case bytes.Equal(before, after) && (before == nil) == (after == nil):
 		say("%s: nothing to change", file)

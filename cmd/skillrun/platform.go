@@ -148,7 +148,7 @@ func platformProfile(c *cli.Context, j *job, names []string) error {
 }
 
 // printPolicy prints the source alone, or the parameters as KEY=VALUE lines. A
-// value that would not be one line is quoted as in Go.
+// value that would not be one line, or not show as it is, is quoted as in Go.
 func printPolicy(w io.Writer, p *darwin.Policy, format string) {
 	if format == "sbpl" {
 		io.WriteString(w, p.Source())
@@ -156,8 +156,8 @@ func printPolicy(w io.Writer, p *darwin.Policy, format string) {
 	}
 	for _, v := range p.Params() {
 		value := v.Value
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			value = strconv.Quote(value)
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || hides(r) }) {
+			value = strconv.QuoteToASCII(value)
 		}
 		fmt.Fprintf(w, "%s=%s\n", v.Name, value)
 	}

@@ -96,6 +96,10 @@ func word(e policy.Effect) string {
 	return "deny"
 }
 
+// mostPaths is how many paths of one call are judged, each within a millisecond: an
+// agent waits for it.
+const mostPaths = 4096
+
 func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []judged, look look, err error) {
 	s.seen = nil
 	if s.more.NoTask != "" {
@@ -107,9 +111,13 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if strings.ContainsRune(a.command(), 0) {
 		return v, nil, look, errors.New("the command has a zero byte in it")
 	}
+	paths := 0
 	for i := range a.Requests {
 		if slices.ContainsFunc(a.Requests[i].Paths, func(p string) bool { return len(p) > policy.MaxPath }) {
 			return v, nil, look, fmt.Errorf("a path of more than %d bytes", policy.MaxPath)
+		}
+		if paths += len(a.Requests[i].Paths); paths > mostPaths {
+			return v, nil, look, fmt.Errorf("more than %d paths; in several calls it may pass", mostPaths)
 		}
 	}
 	dir, err := s.dirOf(a.Dir)
@@ -592,7 +600,12 @@ func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why s
 	if r.Confined {
 		files = s.controls
 	}
+	looked := map[string]bool{}
 	for _, p := range slices.Concat(r.Paths, r.Given) {
+		if looked[p] {
+			continue
+		}
+		looked[p] = true
 		switch instead, why = files.Needs(r.Capability, p); {
 		case r.Confined && s.skillAt(p) != nil:
 			continue // no yes opens a loaded skill to a run

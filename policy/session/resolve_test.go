@@ -26,6 +26,29 @@ func TestLongPathRefused(t *testing.T) {
 	}
 }
 
+// Of more paths than are judged in time none is.
+func TestManyPathsRefused(t *testing.T) {
+	w := newWorld(t, "standard")
+	s := w.start()
+	read := func(requests, paths int) session.Verdict {
+		a := session.Action{Event: "PreToolUse", Tool: "Read"}
+		for i := range requests {
+			a.Requests = append(a.Requests, policy.Request{Capability: "filesystem.read"})
+			for j := range paths {
+				a.Requests[i].Paths = append(a.Requests[i].Paths, fmt.Sprint(i, "/", j))
+			}
+		}
+		return s.Decide(context.Background(), a)
+	}
+	w.want(read(1, 4096), policy.Allow, "as many as are judged, the control")
+	w.want(read(64, 64), policy.Allow, "as many in several requests, the control")
+	for _, v := range []session.Verdict{read(1, 4097), read(4097, 1)} {
+		if v.Effect != policy.Deny || v.Reason != "more than 4096 paths; in several calls it may pass" {
+			t.Errorf("more: %v: %s", v.Effect, v.Reason)
+		}
+	}
+}
+
 // What a decision remembers of the paths that an event names is bounded, however
 // deep they are and whether they exist or not.
 func TestPathMemory(t *testing.T) {

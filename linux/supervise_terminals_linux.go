@@ -14,6 +14,10 @@ import (
 // before they are made, so none grants any: the Supervisor opens those that the
 // run made and the one that it runs on.
 //
+// On it is a run of whose caller's stdin, stdout and stderr at least one is that
+// terminal: others, as those of agents that have pipes for all three, have no
+// business with what is typed to the agent.
+//
 // A rule would also be needed by a performing thread. These terminals are opened
 // outside Landlock instead, which is safe since it is done by a descriptor that
 // was looked at: a slave of a pseudoterminal and nothing else, opening which does
@@ -147,7 +151,7 @@ func (r *request) serveTerminal(how int) bool {
 		r.fail(errno(err))
 		return true
 	}
-	if !made && !r.s.terminals.known(&o.st) && !controls(fd) {
+	if !made && !r.s.terminals.known(&o.st) && !(r.s.onTTY && controls(fd)) {
 		unix.Close(fd)
 		if tty {
 			r.fail(unix.ENXIO)

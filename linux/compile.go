@@ -550,7 +550,7 @@ func (c *compiler) filter() {
 			f |= NotifyOpens
 			c.plan.PassReads, c.plan.WatchReads = true, c.facts.Observe
 		}
-		if c.f.Landlock < 6 {
+		if c.f.Landlock < 6 && c.plan.Namespaces&NSPID == 0 { // in a PID namespace there is nobody else
 			f |= NotifyKill
 		}
 		switch {

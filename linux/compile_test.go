@@ -150,3 +150,18 @@ func TestRespeltSecretsCarved(t *testing.T) {
 		}
 	}
 }
+
+// Signals are the supervisor's where Landlock knows no scopes, and only where there
+// are processes of others: it takes the caller's numbers for its own.
+func TestSignalsNotified(t *testing.T) {
+	p := &profiles.Profile{Workspace: "/w", Process: profiles.Process{Create: true}}
+	for abi := 1; abi <= 7; abi++ {
+		for _, namespaces := range []bool{false, true} {
+			f := linux.Features{UID: 1000, Landlock: abi, Seccomp: true, Notify: true, Namespaces: namespaces}
+			plan := linux.Compile(p, f, linux.Facts{FS: fstest.MapFS{}, Supervise: true, Namespaces: namespaces})
+			if got, want := plan.Filter&linux.NotifyKill != 0, abi < 6 && !namespaces; got != want {
+				t.Errorf("ABI %d, namespaces %t: notified %t", abi, namespaces, got)
+			}
+		}
+	}
+}

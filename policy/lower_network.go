@@ -112,22 +112,18 @@ func (r *right) remotes() []string {
 		return nil
 	}
 	var hosts []string
-	remote := false
-	for _, line := range strings.Split(string(b), "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			remote = strings.HasPrefix(line, `[remote "`)
-			continue
+	err = profiles.GitConfig(b, func(name, value string) {
+		key := gitKey(name)
+		if key == name || key != "remote.url" && key != "remote.pushurl" { // of no remote
+			return
 		}
-		key, value, ok := strings.Cut(line, "=")
-		key = strings.ToLower(strings.TrimSpace(key))
-		if !remote || !ok || key != "url" && key != "pushurl" {
-			continue
-		}
-		h := remoteHost(strings.Trim(strings.TrimSpace(value), `"`))
+		h := remoteHost(value)
 		if name, _, fault := ParseHost(h); fault == "" && name != "" && public(name) && !strings.ContainsAny(name, "*/") {
 			hosts = append(hosts, h)
 		}
+	})
+	if err != nil { // git reads none of it
+		return nil
 	}
 	return hosts
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"skillrun/profiles"
@@ -88,10 +89,10 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial)
 			for _, file := range [...]string{
 				h.Home + "/.gitconfig", h.Home + "/.config/git/config", h.Env["XDG_CONFIG_HOME"] + "/git/config", "/etc/gitconfig",
 				h.Account + "/.gitconfig", h.Account + "/.config/git/config",
-				c.named(c.top, h.Env["GIT_CONFIG_GLOBAL"], true), c.named(c.top, h.Env["GIT_CONFIG_SYSTEM"], true),
 			} {
 				c.read(file)
 			}
+			c.environment()
 		}
 		if c.top == "/" {
 			break
@@ -134,47 +135,51 @@ func (c *configured) read(file string) {
 	if err != nil {
 		return
 	}
-	gitEntries(b, func(key, value string) {
-		switch {
-		case key == "include.path" || key == "includeif.path":
-			c.read(c.named(file[:strings.LastIndexByte(file, '/')], gitValue(value), true))
-		case key == "core.hookspath" || key == "init.templatedir":
-			c.named(c.top, gitValue(value), true)
-		case plainEntries[key]:
-		default:
-			for _, word := range strings.FieldsFunc(value+" "+gitValue(value), func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
-				if strings.Contains(word, "/") || strings.Contains(word, ".") {
-					c.named(c.top, word, false)
-				}
-			}
-		}
-	})
+	dir := file[:strings.LastIndexByte(file, '/')]
+	profiles.GitConfig(b, func(name, value string) { c.entry(dir, name, value) })
 }
 
-// gitEntries gives the entries of a file of git's configuration: "section.key" in
-// lower case, without subsections, and the value as it is written, see [gitValue].
-// The rest of a value in further lines has no key.
-func gitEntries(b []byte, each func(key, value string)) {
-	section := ""
-	text := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(string(b)) // a value goes on in the next line
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "["); ok {
-			section, line = rest, ""
-			if end := unquoted(rest, "]"); end >= 0 {
-				section, line = rest[:end], rest[end+1:]
-			}
-			section = strings.ToLower(strings.TrimSpace(section))
-			if end := strings.IndexAny(section, " \t."); end >= 0 { // "." in the old form of a subsection
-				section = section[:end]
-			}
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok {
-			key, value = "", line // the rest of a value
-		}
-		each(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+// environment reads what variables have of configuration (git(1), git-config(1)).
+func (c *configured) environment() {
+	for _, name := range [...]string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
+		c.readAll(c.named(c.top, c.host.Env[name], true))
 	}
+	for i := 0; ; i++ {
+		name, ok := c.host.Env["GIT_CONFIG_KEY_"+strconv.Itoa(i)]
+		if !ok {
+			return
+		}
+		c.entry(c.top, strings.ToLower(name), c.host.Env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)])
+	}
+}
+
+func (c *configured) readAll(files []string) {
+	for _, file := range files {
+		c.read(file)
+	}
+}
+
+// entry takes what one entry names, where names are relative to dir in an include.
+func (c *configured) entry(dir, name, value string) {
+	switch key := gitKey(name); {
+	case key == "include.path" || key == "includeif.path":
+		c.readAll(c.named(dir, value, true))
+	case key == "core.hookspath" || key == "init.templatedir":
+		c.named(c.top, value, true)
+	case plainEntries[key]:
+	default:
+		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\"'!;&|=(){}$<>`\\", r) }) {
+			if strings.Contains(word, "/") || strings.Contains(word, ".") {
+				c.named(c.top, word, false)
+			}
+		}
+	}
+}
+
+// gitKey is the name of an entry without its subsection: "section.key".
+func gitKey(name string) string {
+	section, key, _ := strings.Cut(name, ".")
+	return section + "." + key[strings.LastIndexByte(key, '.')+1:]
 }
 
 // plainEntries are entries of a repository's configuration that start nothing and
@@ -205,12 +210,14 @@ func GitObeys(h *profiles.Host, dot string) (names []string) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			add(path.Base(file))
 		}
-		gitEntries(b, func(key, value string) {
-			value = strings.TrimSpace(value)
-			if blank := strings.HasSuffix(key, ".") && (value == "" || value[0] == '#' || value[0] == ';'); !blank && !plainEntries[key] {
+		err = profiles.GitConfig(b, func(name, _ string) {
+			if key := gitKey(name); !plainEntries[key] {
 				add(key)
 			}
 		})
+		if err != nil {
+			add(path.Base(file))
+		}
 	}
 	hooks, _ := fs.ReadDir(h.FS, fsName(common+"/hooks"))
 	for _, e := range hooks {
@@ -221,67 +228,40 @@ func GitObeys(h *profiles.Host, dot string) (names []string) {
 	return names
 }
 
-// unquoted gives where the first of some characters is outside of quotes, -1 for
-// nowhere.
-func unquoted(s, chars string) int {
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case s[i] == '"':
-			quoted = !quoted
-		case !quoted && strings.IndexByte(chars, s[i]) >= 0:
-			return i
+// named notes a name, relative to a directory, and gives it whole, as git goes on
+// from it, in each home that "~" may stand for: of what is no place by its meaning
+// only a file of the workspace, and never all of that.
+func (c *configured) named(dir, name string, place bool) (whole []string) {
+	if name == "" || len(name) > MaxPath {
+		return nil
+	}
+	names := []string{name}
+	if rest, ok := strings.CutPrefix(name, "~"); ok {
+		names = nil
+		for _, home := range [...]string{c.host.Home, c.host.Account} {
+			if user, rest, ok := strings.Cut(rest, "/"); ok && home != "" && (user == "" || user == c.host.User) {
+				names = append(names, home+"/"+rest)
+			}
 		}
+	} else if !path.IsAbs(name) {
+		names[0] = dir + "/" + name
 	}
-	return -1
-}
-
-// gitValue reads a value of git's configuration: without the comment behind it, its
-// quotes and escapes (git-config(1), SYNTAX).
-func gitValue(s string) string {
-	if i := unquoted(s, "#;"); i >= 0 {
-		s = s[:i]
-	}
-	var b strings.Builder
-	for s = strings.TrimSpace(s); s != ""; s = s[1:] {
-		if s[0] == '\\' && len(s) > 1 {
-			s = s[1:]
-		} else if s[0] == '"' {
+	for _, name := range slices.Compact(names) {
+		at, err := c.host.ResolvePrefix(name)
+		if within(at, c.workspace) && err == nil {
 			continue
 		}
-		b.WriteByte(s[0])
-	}
-	return b.String()
-}
-
-// named notes a name, relative to a directory, and gives it whole, as git goes on
-// from it: of what is no place by its meaning only a file of the workspace, and never
-// all of that.
-func (c *configured) named(dir, name string, place bool) string {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = c.host.Home + "/" + rest
-	}
-	if name == "" || strings.IndexByte(name, 0) >= 0 || len(name) > 4096 {
-		return ""
-	}
-	if !path.IsAbs(name) {
-		name = dir + "/" + name
-	}
-	at, err := c.host.ResolvePrefix(name)
-	if within(at, c.workspace) && err == nil {
-		return ""
-	}
-	if !place {
-		info, err := fs.Stat(c.host.FS, fsName(at))
-		if err != nil || !info.Mode().IsRegular() || !within(c.workspace, at) {
-			return ""
+		if !place {
+			info, err := fs.Stat(c.host.FS, fsName(at))
+			if err != nil || !info.Mode().IsRegular() || !within(c.workspace, at) {
+				continue
+			}
 		}
+		if !c.seen["name "+name] {
+			c.seen["name "+name] = true
+			c.names = append(c.names, name)
+		}
+		whole = append(whole, name)
 	}
-	if !c.seen["name "+name] {
-		c.seen["name "+name] = true
-		c.names = append(c.names, name)
-	}
-	return name
+	return whole
 }

@@ -155,9 +155,12 @@ func TestGitConfigured(t *testing.T) {
 		{"[core]\nhooksPath = \\\nhk", "/w/hk/x"}, {"[CORE]\nHOOKSPATH = \"h#k\"", "/w/h#k/x"}, {"[include] path = ../inc.cfg # c", "/w/inc.cfg"}, {"[includeIf\t\"onbranch:x\"]\npath = ../inc.cfg", "/w/inc.cfg"},
 		{"[includeIf \"gitdir:**/[w]/.git\"]\npath = ../inc.cfg", "/w/inc.cfg"}, {"[core]\nfsmonitor = ./src/a.go#x", "/w/src/a.go"}, {"[filter \"x\"]\nclean = sh src/a.go %f", "/w/src/a.go"},
 		{"[remote \"o\"]\nuploadpack = src/a.go", "/w/src/a.go"}, {"[submodule \"s\"]\nupdate = !src/a.go", "/w/src/a.go"},
+		{"\ufeff[core]\nhooksPath = hk", "/w/hk/x"}, {"[user] [core]\nhooksPath = hk", "/w/hk/x"}, {"[user]\nname = x \\\\\n[core]\nhooksPath = hk", "/w/hk/x"}, {"[include]\npath = ~v/inc.cfg", "/w/hk/x"},
 	} {
 		h := machine()
 		h.FS.(fstest.MapFS)["w/.git/config"] = &fstest.MapFile{Data: []byte(c.config + "\n")}
+		h.User, h.Account = "v", "/home/v"
+		h.FS.(fstest.MapFS)["home/v/inc.cfg"] = &fstest.MapFile{Data: []byte("[core]\nhooksPath = hk\n")}
 		p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, inputs("true"))
 		if err != nil {
 			t.Fatal(err)
@@ -167,6 +170,24 @@ func TestGitConfigured(t *testing.T) {
 		}
 		if !p.Allows("/w/in.csv", profiles.Write).Allowed {
 			t.Errorf("%q: nothing is written", c.config)
+		}
+	}
+}
+
+// TestGitObeys: what git would start is told, whatever it is written to look like.
+func TestGitObeys(t *testing.T) {
+	for config, want := range map[string]string{
+		"[core]\n\tbare = false # x = y\n; [pager]\n[user] name = x\n": "",
+		"[submodule] [pager]\n\tbranch = x\n":                          "pager.branch",
+		"[submodule]\n# \\\n[pager \"x\"]\nbranch = x\n":               "pager.branch",
+		"[submodule \"s\"]\nurl = a\\\\\n[pager]\nbranch = x\n":        "pager.branch",
+		"[submodule \"s\"]\nurl = a # \\\n[pager]\nbranch = x\n":       "pager.branch",
+		"[user]\nname = x\n?\n":                                        "config",
+	} {
+		h := machine()
+		h.FS.(fstest.MapFS)["w/x/.git/config"] = &fstest.MapFile{Data: []byte(config)}
+		if got := strings.Join(policy.GitObeys(h, "/w/x/.git"), " "); got != want {
+			t.Errorf("%q: %s, want %s", config, got, want)
 		}
 	}
 }
@@ -182,6 +203,7 @@ func TestGitConfiguredAbove(t *testing.T) {
 		{"w/.git/config", "[core]\nhooksPath = hk", "/w/src/hk/x", true},
 		{"home/u/.gitconfig", "[core]\nhooksPath = /w/src/hk", "/w/src/hk/x", false}, {"home/u/.gitconfig", "[core]\nhooksPath = hk", "/w/src/hk/x", false},
 		{"home/v/.gitconfig", "[core]\nhooksPath = hk", "/w/src/hk/x", false}, {"home/u/git", "[core]\nhooksPath = hk", "/w/src/hk/x", false},
+		{"home/v/.gitconfig", "[include]\npath = ~/git", "/w/src/hv/x", false}, {"w/src/x", "", "/w/src/he/x", false},
 		{"w/src/git", "", "/w/src/git", false}, {"w/src/git", "", "/w/src/other", true},
 	} {
 		h := machine()
@@ -192,7 +214,9 @@ func TestGitConfiguredAbove(t *testing.T) {
 			}
 		}
 		files[c.file] = &fstest.MapFile{Data: []byte(c.config + "\n")}
+		files["home/v/git"] = &fstest.MapFile{Data: []byte("[core]\nhooksPath = hv\n")}
 		h.Account, h.Env["GIT_CONFIG_GLOBAL"] = "/home/v", "/home/u/git"
+		h.Env["GIT_CONFIG_KEY_0"], h.Env["GIT_CONFIG_VALUE_0"], h.Env["GIT_CONFIG_KEY_1"], h.Env["GIT_CONFIG_VALUE_1"] = "user.name", "x", "core.hooksPath", "he"
 		h.Env["GIT_CONFIG_SYSTEM"] = "/w/src/git"
 		in := inputs("true")
 		in.Workspace = "/w/src"

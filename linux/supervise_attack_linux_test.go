@@ -360,6 +360,9 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"the same by descriptor", `os.removexattr(os.open("masked", os.O_RDONLY), "system.posix_acl_access")`, bared("masked")},
 		{"others may write a new directory", `os.umask(0); os.mkdir("s", 0o777)`, touched("s")},
 		{"others may write a new fifo", `os.umask(0); os.mkfifo("s", 0o666)`, touched("s")},
+		{"a directory that cannot be listed", `os.chmod("olddir", 0)`, touched("olddir")},
+		{"that cannot be entered, by descriptor", `os.fchmod(os.open("olddir", os.O_RDONLY), 0o600)`, touched("olddir")},
+		{"that cannot be listed, by ACL", `os.setxattr("olddir", "system.posix_acl_access", acl((1, 6), (4, 0), (32, 0)))`, touched("olddir")},
 		{"mknod set-uid", `os.umask(0); os.mknod("s", 0o4777 | stat.S_IFREG)`, touched("s")},
 
 		// Sockets of others.

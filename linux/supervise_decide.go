@@ -410,10 +410,19 @@ const (
 	modeOthers = 0o022
 )
 
+// Closes is why a mode is refused that keeps a directory from being listed.
+const Closes = "the next launch could not look for secrets in it, and links to them"
+
+// modeList lets a directory's owner look at all that is in it.
+const modeList = 0o500
+
 // mode rules on a change of mode, which then is narrowed by [decider.narrowMode].
-func (d *decider) mode(pl place, mode uint32) ruling {
+func (d *decider) mode(pl place, k kind, mode uint32) ruling {
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
+	}
+	if k == directory && mode&modeList != modeList && !d.made(pl) {
+		return ruling{errno: errPerm, path: pl.path, why: Closes}
 	}
 	if !d.profile.Process.AnyMode && mode&modeSetID != 0 {
 		return ruling{errno: errPerm, path: pl.path, why: OpensToOthers}
@@ -443,17 +452,17 @@ func (d *decider) newMode(mode, umask uint32) uint32 {
 }
 
 // attribute rules on an extended attribute; set says that it is given a value.
-func (d *decider) attribute(pl place, name string, value []byte, set bool) ruling {
+func (d *decider) attribute(pl place, k kind, name string, value []byte, set bool) ruling {
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
+	}
+	// An ACL opens and closes a file as a mode does, and one of three entries is a mode.
+	if mode, ok := plainACL(value); set && name == accessACL && (ok || d.profile.Process.AnyMode) {
+		return d.mode(pl, k, mode)
 	}
 	// Without its ACL a file gives its group what the mask let through.
 	if !set && name != accessACL || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") {
 		return ruling{}
-	}
-	// An ACL opens a file as a mode does, and one of three entries is a mode.
-	if mode, ok := plainACL(value); ok && name == accessACL {
-		return d.mode(pl, mode)
 	}
 	// EOPNOTSUPP is what a file system without ACLs says, and what programs
 	// are ready for.

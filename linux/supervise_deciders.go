@@ -55,12 +55,12 @@ func (ds deciders) link(from, to place) ruling {
 	return ds.each(func(d *decider) ruling { return d.link(from, to) })
 }
 
-func (ds deciders) mode(pl place, mode uint32) ruling {
-	return ds.each(func(d *decider) ruling { return d.mode(pl, mode) })
+func (ds deciders) mode(pl place, k kind, mode uint32) ruling {
+	return ds.each(func(d *decider) ruling { return d.mode(pl, k, mode) })
 }
 
-func (ds deciders) attribute(pl place, name string, value []byte, set bool) ruling {
-	return ds.each(func(d *decider) ruling { return d.attribute(pl, name, value, set) })
+func (ds deciders) attribute(pl place, k kind, name string, value []byte, set bool) ruling {
+	return ds.each(func(d *decider) ruling { return d.attribute(pl, k, name, value, set) })
 }
 
 // narrowMode is what a change of mode comes to in all of the runs.

@@ -85,7 +85,7 @@ func serveChmod(r *request) {
 		return
 	}
 	r.mode = uint32(r.arg(r.call.mode)) & 0o7777
-	if !r.permit(func(pl place) ruling { return r.deciders.mode(pl, r.mode) }) {
+	if !r.permit(func(pl place) ruling { return r.deciders.mode(pl, r.a.kind, r.mode) }) {
 		return
 	}
 	if r.a.kind == symlink {
@@ -217,7 +217,7 @@ func serveSetxattr(r *request) {
 		r.fail(e)
 		return
 	}
-	if !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.text, r.value, true) }) {
+	if !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.a.kind, r.text, r.value, true) }) {
 		return
 	}
 	if r.text == accessACL {
@@ -228,7 +228,7 @@ func serveSetxattr(r *request) {
 }
 
 func serveRemovexattr(r *request) {
-	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.text, nil, false) }) {
+	if !r.attributeName() || !r.subject() || !r.permit(func(pl place) ruling { return r.deciders.attribute(pl, r.a.kind, r.text, nil, false) }) {
 		return
 	}
 	r.end(unix.Removexattr(fdPath(r.a.fd), r.text))

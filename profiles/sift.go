@@ -95,7 +95,8 @@ func points(name string, t fs.FileMode) bool {
 // Through gives denials of what is reached by way of what is at a path, of type t,
 // where something is denied there: a link, or a file by which git finds a
 // repository; and of what is reached from what these deny in turn, and of what could
-// be changed for another to be reached. It leaves out what it gave before. Only what lies beneath the root is denied as a secret: that a
+// be changed for another to be reached, or moved to where nobody looks. It leaves out
+// what it gave before. Only what lies beneath the root is denied as a secret: that a
 // link is called *.pem closes nothing of the system's.
 func (s *Sift) Through(h *Host, path string, t fs.FileMode) []Denial {
 	s.found = nil
@@ -140,9 +141,7 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		if how == upFrom {
 			d.Access = Delete
 		}
-		if how != byLink || at != name {
-			s.add(d)
-		}
+		s.add(d)
 	}
 	if target, err := h.resolve(name, hold); err == nil && target != name {
 		through(target)

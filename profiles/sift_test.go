@@ -86,7 +86,7 @@ func TestThroughStays(t *testing.T) {
 		access profiles.Access
 		want   bool
 	}{
-		{"/w/svc", change, false}, {"/w/up", change, true}, {"/w/editor", change, false},
+		{"/w/svc", change, false}, {"/w/up", change, false}, {"/w/editor", change, false},
 		{"/w/x/y", change, false}, {"/w/x", change, false}, {"/w/x/y/new", create, true}, {"/w/x/y/old", write, true}, {"/w/m", write, false},
 		{"/w/l2", change, false}, {"/w/l2", create, false}, {"/w/file", change, false}, {"/w/nope", create, false}, {"/w/none", create, true}, {"/w/none/rc", create, false},
 		{"/w/priv", write, false}, {"/w/priv/rc", create, false},

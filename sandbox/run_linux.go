@@ -423,7 +423,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 				refusal.What, refusal.Path = r.Path, ""
 			case r.Path == linux.SocketIPv6:
 				refusal.What, refusal.Path = SocketIPv6, ""
-			case r.Why == linux.OpensToOthers:
+			case r.Why == linux.OpensToOthers, r.Why == linux.Closes:
 				refusal.What = "change of mode"
 			}
 			spec.Refused(refusal)

@@ -249,8 +249,8 @@ func (o *own) furnish() error {
 // one that does not run as root makes none.
 func (o *own) displays() error {
 	err := os.Mkdir(o.xServers(), 0o700)
-	if o.laid && errors.Is(err, os.ErrExist) {
-		return nil
+	if errors.Is(err, os.ErrExist) {
+		return nil // of an earlier run, or a first try of this one
 	}
 	if err != nil {
 		return err

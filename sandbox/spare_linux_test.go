@@ -139,6 +139,20 @@ func TestSpareKeepsNothing(t *testing.T) {
 	}
 }
 
+// A run whose namespaces could not be made is tried again in the same directory.
+func TestDisplaysAgain(t *testing.T) {
+	o := prepared(t, t.TempDir())
+	defer o.remove()
+	for range 2 {
+		if err := o.displays(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(o.xServers()); err != nil || info.Mode() != os.ModeDir|os.ModeSticky|0o777 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+}
+
 // A link to the caches stays for a run that has the same, and for no other.
 func TestSpareLinks(t *testing.T) {
 	root := t.TempDir()

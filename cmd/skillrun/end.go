@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"skillrun/policy"
 	"skillrun/profiles"
@@ -26,6 +27,9 @@ var sentSignals = [...]syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SI
 // tellEnd tells a person of a run that has ended: what stopped it, what it leaves
 // behind, what went with it, and where to look if it failed. r.mu is held.
 func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
+	if wall := r.profile.Limits.Wall; wall > 0 { // nobody may read this
+		defer time.AfterFunc(max(time.Second, time.Until(r.begin.Add(wall))), func() { os.Exit(code) }).Stop()
+	}
 	r.showing.Wait()
 	told := len(r.denials) + r.dropped - r.spared
 	if n := told - r.shown; r.show && n > 0 && r.shown > 0 {

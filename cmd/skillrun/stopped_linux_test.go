@@ -193,17 +193,30 @@ func locked(t *testing.T, dir string) (state string, lists *os.File) {
 	return state, lists
 }
 
-// A run with a limit of time that cannot begin ends, whoever reads that it did.
+// A run with a limit of time ends when it is up, be it that it could not begin, whoever
+// reads that it did.
 func TestTimeUpUnread(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	dir, env := home(t)
-	locked(t, dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), "--timeout=1s", "--", "touch", "ran")
-	cmd.Dir, cmd.Env = dir, env
-	_, cmd.Stderr = fullPipe(t)
-	if end := ending(cmd.Run()); end != "exit 124" {
-		t.Error(end)
+	for _, c := range []struct {
+		locked  bool
+		command []string
+		want    string
+	}{
+		{true, []string{"touch", "ran"}, "exit 124"},
+		{false, []string{"sleep", "600"}, "exit 124"},
+		{false, []string{"sh", "-c", "cat ../none 2>/dev/null; exit 3"}, "exit 3"},
+	} {
+		dir, env := home(t)
+		if c.locked {
+			locked(t, dir)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program(t), append([]string{"--timeout=1s", "--"}, c.command...)...)
+		cmd.Dir, cmd.Env = dir, env
+		_, cmd.Stderr = fullPipe(t)
+		if end := ending(cmd.Run()); end != c.want {
+			t.Errorf("%q: %s", c.command, end)
+		}
 	}
 }

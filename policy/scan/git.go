@@ -146,14 +146,11 @@ func (sh *shell) revision(f field) {
 		sh.searched(f, sh.dir)
 		return
 	}
-	for range min(maxUp, strings.Count(sh.env.Dir+"/"+sh.dir.text, "/")) {
+	for range strings.Count(sh.env.Dir+"/"+sh.dir.text, "/") {
 		sh.searched(f, sh.dir)
 		f.text = "../" + f.text
 	}
 }
-
-// maxUp is how many directories upwards a repository's top is looked for.
-const maxUp = 32
 
 // looksLikeFile tells a path from the name of a branch, as far as one can.
 func looksLikeFile(s string) bool {

@@ -254,9 +254,15 @@ func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason s
 
 // searched records that a file, or files beneath a directory, are printed or copied.
 func (s *scan) searched(f, dir field) {
-	if p, exact := s.env.target(f, dir); exact && s.quiet == 0 && !slices.Contains(s.out.Searched, p) && len(s.out.Searched) < maxSearched {
-		s.out.Searched = append(s.out.Searched, p)
+	p, exact := s.env.target(f, dir)
+	if !exact || s.quiet > 0 || slices.Contains(s.out.Searched, p) {
+		return
 	}
+	if len(s.out.Searched) == maxSearched {
+		s.spend(maxSteps)
+		return
+	}
+	s.out.Searched = append(s.out.Searched, p)
 }
 
 // target gives the clean name of a path.

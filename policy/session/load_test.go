@@ -302,6 +302,7 @@ func TestReadingLoadsOfCopies(t *testing.T) {
 		{"git show HEAD:" + skill + "SKILL.md", true},
 		{"git -C scripts show HEAD:" + skill + "SKILL.md", true},
 		{"cd " + skill + " && git show HEAD:./SKILL.md", true},
+		{"cd " + strings.Repeat("a/", 40) + " && git show HEAD:" + skill + "SKILL.md", true},
 		{"git cat-file -p :" + skill + "SKILL.md", true},
 		{"git blame " + skill + "SKILL.md", true},
 		{"git log -p -- ':(top)" + skill + "'", true},
@@ -332,6 +333,21 @@ func TestReadingLoadsOfCopies(t *testing.T) {
 		}
 		s.Close()
 	}
+}
+
+// Of more than is looked at the rest is not taken for nothing.
+func TestReadingLoadsAmongMany(t *testing.T) {
+	const skill = ".claude/skills/pdf/"
+	w := newWorld(t, "standard")
+	w.file("ws/"+skill+"SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
+	many := "git show"
+	for i := range 1000 {
+		many += fmt.Sprintf(" HEAD:%d", i)
+	}
+	s := w.start()
+	w.want(s.Decide(ctx, bash("git show HEAD:x")), policy.Allow, "the control")
+	w.want(s.Decide(ctx, bash(many+"; git show HEAD:"+skill+"SKILL.md")), policy.Confirm, "what comes after many")
+	s.Close()
 }
 
 func search(path string) session.Action {

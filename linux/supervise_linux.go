@@ -174,6 +174,7 @@ type Supervisor struct {
 	acting    atomic.Int32 // threads of all performers
 	receiving atomic.Int32 // calls that wait for a datagram
 	held      atomic.Int64 // bytes of requests that are not answered
+	turns     turns
 	nested    nested
 	kept      kept
 	copies    sockets
@@ -515,6 +516,7 @@ type request struct {
 	val    int64 // result where it is no descriptor
 	act    func(*request) unix.Errno
 	going  [2]going // what it may remove, until that is settled
+	turns  bool     // others may wait for it, until then
 }
 
 // going is a name, and the directory that has it.
@@ -546,6 +548,9 @@ func (r *request) settle() {
 		}
 	}
 	r.going = [2]going{}
+	if r.turns {
+		r.s.turns.leave(r)
+	}
 }
 
 // heldMost bounds what is kept of callers' data, which no limit of the run counts:

@@ -68,6 +68,10 @@ func serveMkdir(r *request) {
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, directory) {
 		return
 	}
+	if e := r.turn(false, r.a.place.dir); e != 0 {
+		r.fail(e)
+		return
+	}
 	r.mode = r.newMode(0o1777)
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr, q.form = unix.SYS_MKDIRAT, formMkdir
@@ -128,6 +132,10 @@ func serveSymlink(r *request) {
 		return
 	}
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, symlink) {
+		return
+	}
+	if e := r.turn(false, r.a.place.dir); e != 0 {
+		r.fail(e)
 		return
 	}
 	r.text = text
@@ -208,6 +216,13 @@ func serveUnlink(r *request) {
 	case r.s.mountPoint(o):
 		r.fail(unix.EBUSY)
 	default:
+		if rmdir {
+			// The ledger must know which one goes.
+			if e := r.turn(false, o.place.dir); e != 0 {
+				r.fail(e)
+				return
+			}
+		}
 		r.removes(going{o.place, o.dirID()})
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
@@ -261,6 +276,7 @@ func serveRename(r *request) {
 		r.fail(unix.EINVAL) // RENAME_WHITEOUT makes devices
 		return
 	}
+	others := r.s.turns.some()
 	from, e := r.readString(r.arg(r.call.path), unix.PathMax)
 	to := ""
 	if e == 0 {
@@ -278,12 +294,20 @@ func serveRename(r *request) {
 		e = unix.EBUSY
 	case r.b.parent < 0:
 		e = unix.EEXIST
+	default:
+		e = r.turn(true, r.a.place.dir, r.b.place.dir)
+	}
+	a, b := &r.a, &r.b
+	if e == 0 && others {
+		// They may have changed what was found.
+		if e = a.look(); e == 0 {
+			e = b.look()
+		}
 	}
 	if e != 0 {
 		r.fail(e)
 		return
 	}
-	a, b := &r.a, &r.b
 	exchange := r.flags&unix.RENAME_EXCHANGE != 0
 	switch {
 	case a.kind == absent, exchange && b.kind == absent:
@@ -445,6 +469,10 @@ func serveLink(r *request) {
 	}
 	if !rule.ok() {
 		r.refuse(rule)
+		return
+	}
+	if e := r.turn(false, b.place.dir); e != 0 {
+		r.fail(e)
 		return
 	}
 	r.performQuickly(func(r *request, q *quick) {

@@ -152,6 +152,7 @@ func (p *performers) take(w *performer) *request {
 }
 
 func (p *performers) close() {
+	p.settled()
 	p.collecting.Lock()
 	defer p.collecting.Unlock()
 	p.mu.Lock()

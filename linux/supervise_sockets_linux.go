@@ -570,6 +570,10 @@ func serveBind(r *request) {
 		r.refuse(rule)
 		return
 	}
+	if e := r.turn(false, r.b.place.dir); e != 0 {
+		r.fail(e)
+		return
+	}
 	r.mode = r.deciders.newMode(0o777, r.mask())
 	r.perform(func(r *request) unix.Errno {
 		// The file takes its mode from the socket.

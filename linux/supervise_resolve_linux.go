@@ -165,15 +165,23 @@ func (s *Supervisor) inView(fd int) unix.Errno {
 		return 0
 	}
 	p, e := s.pathOf(fd)
-	for _, dir := range s.config.Private {
-		if e == 0 && isBeneath(dir, p) {
-			e = unix.EACCES
-		}
+	if e == 0 && s.elsewhere(fd, p) {
+		e = unix.EACCES
 	}
 	if e != 0 {
 		unix.Close(fd)
 	}
 	return e
+}
+
+// elsewhere says whether what is open at p only has the path of something of the
+// run's own: from a directory that the caller got from outside ".." leads there, too.
+func (s *Supervisor) elsewhere(fd int, p string) bool {
+	if !slices.ContainsFunc(s.config.Private, func(dir string) bool { return isBeneath(dir, p) }) {
+		return false
+	}
+	id, ok := mountOf(fd)
+	return !ok || !s.view[id]
 }
 
 // mountOf identifies the mount through which a descriptor was opened, for as long
@@ -398,6 +406,9 @@ func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
 			cur = fd
 		}
 		if name == "" {
+			if e := r.s.inView(cur); e != 0 {
+				return e
+			}
 			return r.fromDescriptor(o, cur)
 		}
 		if e := r.find(o, cur, name, slash, f); e != 0 {
@@ -460,6 +471,9 @@ func (r *request) find(o *object, cur int, name string, slash bool, f follow) un
 		dir = ""
 	}
 	o.place = place{dir: id, path: dir + "/" + name, name: name}
+	if r.s.elsewhere(cur, dir) {
+		return unix.EACCES
+	}
 	switch f {
 	case unseen:
 		if len(name) > nameMax {

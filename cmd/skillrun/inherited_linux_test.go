@@ -257,3 +257,83 @@ func TestInheritedDirectory(t *testing.T) {
 		})
 	}
 }
+
+// TestInheritedPassed hands runs a directory outside, over the socket that is their
+// standard input. What a path of it leads to in everybody's /tmp is nothing of theirs.
+func TestInheritedPassed(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	const receive = `
+import os, socket, sys
+s = socket.socket(fileno=0)
+fd = socket.recv_fds(s, 1, 1)[1][0]
+path = "../" * 20 + sys.argv[1]
+`
+	for way, flags := range ways() {
+		for name, script := range map[string]string{
+			"path from it":      `os.chmod(path, 0o700, dir_fd=fd)`,
+			"descriptor":        `os.chmod("/proc/self/fd/%d" % os.open(path, os.O_PATH, dir_fd=fd), 0o700)`,
+			"directory, by dot": `os.chmod(os.path.dirname(path) + "/.", 0o700, dir_fd=fd)`,
+			"working directory": `os.fchdir(fd); os.utime(path, (5, 5))`,
+			"directory entered": `os.fchdir(fd); os.chdir(os.path.dirname(path)); os.chmod("file", 0o700)`,
+		} {
+			t.Run(way+"/"+name, func(t *testing.T) {
+				dir, err := os.MkdirTemp("/tmp", "inherited")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer os.RemoveAll(dir)
+				file := filepath.Join(dir, "file")
+				changed := func(prefix ...string) (bool, string) {
+					os.Remove(file)
+					if err := os.WriteFile(file, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Chmod(dir, 0o755); err != nil {
+						t.Fatal(err)
+					}
+					look := func() (s string) {
+						for _, p := range []string{file, dir} {
+							info, err := os.Stat(p)
+							if err != nil {
+								return err.Error()
+							}
+							s += info.Mode().String() + " "
+							if p == file {
+								s += info.ModTime().String()
+							}
+						}
+						return s
+					}
+					before := look()
+					pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer syscall.Close(pair[1])
+					stdin := os.NewFile(uintptr(pair[0]), "stdin")
+					defer stdin.Close()
+					outside, err := os.Open(a.root)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer outside.Close()
+					if err := syscall.Sendmsg(pair[1], []byte("x"), syscall.UnixRights(int(outside.Fd())), nil, 0); err != nil {
+						t.Fatal(err)
+					}
+					argv := append(prefix, "python3", "-c", receive+script, file)
+					cmd := exec.Command(argv[0], argv[1:]...)
+					cmd.Dir, cmd.Env, cmd.Stdin = a.work, a.env, stdin
+					out, _ := cmd.CombinedOutput()
+					return look() != before, string(out)
+				}
+				if is, out := changed(); !is {
+					t.Fatalf("control: nothing changes: %s", out)
+				}
+				if is, out := changed(append(append([]string{program(t)}, flags...), "--")...); is {
+					t.Errorf("it was changed: %s", out)
+				}
+			})
+		}
+	}
+}

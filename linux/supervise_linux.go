@@ -175,6 +175,7 @@ type Supervisor struct {
 	receiving atomic.Int32 // calls that wait for a datagram
 	held      atomic.Int64 // bytes of requests that are not answered
 	turns     turns
+	late      atomic.Bool // calls that change names were not waited for
 	nested    nested
 	kept      kept
 	copies    sockets
@@ -327,7 +328,8 @@ func (s *Supervisor) findDenied() error {
 }
 
 // Close ends the service: from then on notified calls fail with ENOSYS. What
-// atomic saves replaced is let go.
+// atomic saves replaced is let go. Without an error nothing changes names for the
+// run any more.
 func (s *Supervisor) Close() error {
 	s.closing.Do(func() {
 		close(s.begun)
@@ -357,8 +359,11 @@ func (s *Supervisor) Close() error {
 			close(s.done)
 		}
 	})
-	if s.stuck {
+	switch {
+	case s.stuck:
 		return errStuck
+	case s.late.Load():
+		return errLate
 	}
 	return s.err
 }
@@ -417,6 +422,9 @@ const resolverPatience = 2 * time.Second
 // errStuck says that the resolving thread waits for a file system that does not
 // answer, such as a network's.
 var errStuck = errors.New("the supervisor's resolving thread does not come back")
+
+// errLate says that calls for the run may still be made.
+var errLate = errors.New("the supervisor's performing threads are still at work")
 
 // serve is the resolving thread.
 func (s *Supervisor) serve(started chan<- error) {

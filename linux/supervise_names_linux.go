@@ -68,8 +68,7 @@ func serveMkdir(r *request) {
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, directory) {
 		return
 	}
-	if e := r.turn(false, r.a.place.dir); e != 0 {
-		r.fail(e)
+	if !r.turn(false, r.a.place.dir) {
 		return
 	}
 	r.mode = r.newMode(0o1777)
@@ -106,6 +105,9 @@ func serveMknod(r *request) {
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, special) {
 		return
 	}
+	if !r.turn(false, r.a.place.dir) {
+		return
+	}
 	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
 	r.perform(func(r *request) unix.Errno {
 		err := unix.Mknodat(r.a.parent, r.a.place.name, r.mode, 0)
@@ -134,8 +136,7 @@ func serveSymlink(r *request) {
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, symlink) {
 		return
 	}
-	if e := r.turn(false, r.a.place.dir); e != 0 {
-		r.fail(e)
+	if !r.turn(false, r.a.place.dir) {
 		return
 	}
 	r.text = text
@@ -215,14 +216,7 @@ func serveUnlink(r *request) {
 		r.refuse(rule)
 	case r.s.mountPoint(o):
 		r.fail(unix.EBUSY)
-	default:
-		if rmdir {
-			// The ledger must know which one goes.
-			if e := r.turn(false, o.place.dir); e != 0 {
-				r.fail(e)
-				return
-			}
-		}
+	case r.turn(false, o.place.dir):
 		r.removes(going{o.place, o.dirID()})
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
@@ -294,19 +288,25 @@ func serveRename(r *request) {
 		e = unix.EBUSY
 	case r.b.parent < 0:
 		e = unix.EEXIST
-	default:
-		e = r.turn(true, r.a.place.dir, r.b.place.dir)
-	}
-	a, b := &r.a, &r.b
-	if e == 0 && others {
-		// They may have changed what was found.
-		if e = a.look(); e == 0 {
-			e = b.look()
-		}
 	}
 	if e != 0 {
 		r.fail(e)
 		return
+	}
+	a, b := &r.a, &r.b
+	if !r.turn(true, a.place.dir, b.place.dir) {
+		return
+	}
+	if others {
+		// They may have changed what was found.
+		e := a.look()
+		if e == 0 {
+			e = b.look()
+		}
+		if e != 0 {
+			r.fail(e)
+			return
+		}
 	}
 	exchange := r.flags&unix.RENAME_EXCHANGE != 0
 	switch {
@@ -471,8 +471,7 @@ func serveLink(r *request) {
 		r.refuse(rule)
 		return
 	}
-	if e := r.turn(false, b.place.dir); e != 0 {
-		r.fail(e)
+	if !r.turn(false, b.place.dir) {
 		return
 	}
 	r.performQuickly(func(r *request, q *quick) {

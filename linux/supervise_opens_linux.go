@@ -279,6 +279,9 @@ func (r *request) openNew(how int) {
 		return
 	}
 	r.s.making(&r.a)
+	if !r.turn(false, r.a.place.dir) {
+		return
+	}
 	r.mode, r.how = r.newMode(0o7777), how
 	r.performQuickly(quickNew, slowNew)
 }

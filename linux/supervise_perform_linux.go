@@ -152,7 +152,9 @@ func (p *performers) take(w *performer) *request {
 }
 
 func (p *performers) close() {
-	p.settled()
+	if !p.settled() {
+		p.s.late.Store(true)
+	}
 	p.collecting.Lock()
 	defer p.collecting.Unlock()
 	p.mu.Lock()

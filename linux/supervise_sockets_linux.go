@@ -570,8 +570,7 @@ func serveBind(r *request) {
 		r.refuse(rule)
 		return
 	}
-	if e := r.turn(false, r.b.place.dir); e != 0 {
-		r.fail(e)
+	if !r.turn(false, r.b.place.dir) {
 		return
 	}
 	r.mode = r.deciders.newMode(0o777, r.mask())

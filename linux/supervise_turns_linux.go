@@ -12,9 +12,9 @@ import (
 // about is pinned meanwhile, but for a name that is moved: no call of the kernel's
 // moves what a descriptor refers to. So that the file which was ruled on does not
 // become a directory with control files in it, or one that was there before, calls
-// that make names of directories, links and sockets take turns with those that move
-// names in the same directory, where the kernel has them wait for each other, too.
-// What else there may be of a name is all the same to the rulings.
+// that change names take turns with those that move some in the same directory, where
+// the kernel has them wait for each other, too. And when a run is over, they are:
+// another may have its directories.
 
 // turns are calls under way.
 type turns struct {
@@ -57,27 +57,29 @@ func (t *turns) leave(r *request) {
 	t.list = slices.DeleteFunc(t.list, func(o turn) bool { return o.request == r })
 }
 
-// turn waits until the call may be looked at and made: it changes names in dirs, and
-// moves them or not. From then on others wait, until it is settled.
-func (r *request) turn(moves bool, dirs ...dirID) unix.Errno {
+// turn waits until the call may be made, and is false if it ended the request: it
+// changes names in dirs, and moves them or not. From then on others wait, until it is
+// settled.
+func (r *request) turn(moves bool, dirs ...dirID) bool {
 	r.turns = true
-	if !patiently(func() bool {
+	ok := patiently(func() bool {
 		ok := r.s.turns.take(r, moves, dirs)
 		if !ok {
 			r.s.collect()
 		}
 		return ok
-	}) {
-		return unix.EBUSY
+	})
+	if !ok {
+		r.fail(unix.EBUSY)
 	}
-	return 0
+	return ok
 }
 
-// settled waits until no call is under way that others may wait for: nobody hears of
-// its end when the performers are gone.
-func (p *performers) settled() {
+// settled waits until no call that changes names is under way, and is false if that
+// takes too long.
+func (p *performers) settled() bool {
 	t := &p.s.turns
-	patiently(func() bool {
+	return patiently(func() bool {
 		p.collect()
 		t.mu.Lock()
 		defer t.mu.Unlock()

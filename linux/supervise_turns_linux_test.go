@@ -3,6 +3,7 @@
 package linux_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -91,4 +92,67 @@ func TestSupervisedMover(t *testing.T) {
 	if <-changed {
 		t.Log("they changed places")
 	}
+}
+
+const makersVariable = "SKILLRUN_TEST_MAKERS"
+
+// TestSupervisedNothingAfterClose ends a run in the midst of many calls that make
+// names. The next run may have its directory as soon as the supervisor is closed.
+func TestSupervisedNothingAfterClose(t *testing.T) {
+	for _, call := range []string{"mknod", "open"} {
+		t.Run(call, func(t *testing.T) {
+			for i := range 10 {
+				c := newCell(t)
+				c.env = []string{makersVariable + "=" + call + " " + c.own}
+				if r := c.run(testBinary(t), "-test.run=^TestSupervisedMakers$"); r.code != 0 {
+					t.Fatalf("exit %d\n%s%s", r.code, r.out, c.explain())
+				}
+				count := func() int {
+					entries, err := os.ReadDir(c.own)
+					must(t, err)
+					return len(entries)
+				}
+				first := count()
+				if first == 0 {
+					t.Fatal("nothing was made")
+				}
+				for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+					if now := count(); now != first {
+						t.Fatalf("%d: %d names were made, and %d afterwards", i, first, now-first)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSupervisedMakers makes names until it ends in the midst of it.
+func TestSupervisedMakers(t *testing.T) {
+	call, dir, ok := strings.Cut(os.Getenv(makersVariable), " ")
+	if !ok {
+		return
+	}
+	made := make(chan bool, 1)
+	for k := range 100 {
+		go func() {
+			runtime.LockOSThread()
+			for i := 0; ; i++ {
+				path := fmt.Sprintf("%s/%d-%d", dir, k, i)
+				var err error
+				if call == "mknod" {
+					err = unix.Mknod(path, unix.S_IFREG|0o600, 0)
+				} else {
+					_, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+				}
+				if err == nil && i == 3 {
+					select {
+					case made <- true:
+					default:
+					}
+				}
+			}
+		}()
+	}
+	<-made
+	unix.Exit(0)
 }

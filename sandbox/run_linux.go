@@ -222,13 +222,14 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if over := err != nil || state.TimedOut || limit != ""; !tap.wait(over) && !over {
 		state.TimedOut = true
 	}
+	var late error
 	if supervisor != nil {
-		supervisor.Close()
+		late = supervisor.Close()
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	own.over = true
+	own.over = late == nil
 	if spec.Ended != nil {
 		spec.Ended(own.home())
 	}

@@ -137,17 +137,39 @@ func (d *decider) pointer(pl place, k kind) ruling {
 	if k == directory || k != symlink && !git || d.ours(pl.path) {
 		return ruling{}
 	}
+	den := d.leading(pl)
+	if den == nil {
+		return ruling{}
+	}
+	if git && d.ledger.madeDir(pl.dir) {
+		d.ledger.controlMade(pl.path)
+		return ruling{}
+	}
+	return ruling{errno: errAccess, path: pl.path, access: profiles.Write, verdict: profiles.Verdict{Denial: den}}
+}
+
+// leading gives the first denial of control files, or of one path, to which pl leads.
+func (d *decider) leading(pl place) *profiles.Denial {
 	d.asking.Lock()
 	defer d.asking.Unlock()
 	for _, den := range d.sieve.Touching(pl.path) {
 		named := den.Match == "" && den.Access&(profiles.Write|profiles.Create) != 0
 		if (named || den.Class == profiles.Control) && den.Leads(pl.path) {
-			if git && d.ledger.madeDir(pl.dir) {
-				d.ledger.controlMade(pl.path)
-				return ruling{}
-			}
-			return ruling{errno: errAccess, path: pl.path, access: profiles.Write, verdict: profiles.Verdict{Denial: den}}
+			return den
 		}
+	}
+	return nil
+}
+
+// steady rules on a file that gets the name of a directory on the way to what is
+// denied. It is moved by its name, and another run could have put a directory in its
+// place by then; but not in what is this run's alone. EXDEV makes mv copy.
+func (d *decider) steady(from place, k kind, to place) ruling {
+	if k == directory || d.ours(from.path) || from.path == to.path {
+		return ruling{}
+	}
+	if den := d.leading(to); den != nil {
+		return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}, unsaid: true}
 	}
 	return ruling{}
 }
@@ -249,6 +271,17 @@ const (
 // rename rules on moving from to to. With exchange both stand and change
 // places.
 func (d *decider) rename(from place, fromKind kind, to place, toKind kind, exchange bool) ruling {
+	r := d.move(from, fromKind, to, toKind, exchange)
+	if r.ok() {
+		r = d.steady(from, fromKind, to)
+	}
+	if r.ok() && exchange {
+		r = d.steady(to, toKind, from)
+	}
+	return r
+}
+
+func (d *decider) move(from place, fromKind kind, to place, toKind kind, exchange bool) ruling {
 	if r := d.across(from, to); !r.ok() {
 		return r
 	}

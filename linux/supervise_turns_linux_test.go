@@ -5,13 +5,14 @@ package linux_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
 )
 
 const turnsVariable = "SKILLRUN_TEST_TURNS" // how long, and what comes in the place of a file
@@ -28,6 +29,7 @@ func TestSupervisedRaceOfMoves(t *testing.T) {
 			self := []string{testBinary(t), "-test.run=^TestSupervisedMover$", "-test.v"}
 			limit := raceTime(t)
 			c := newCell(t)
+			c.profile.Paths[0].Access &^= profiles.Execute // no more than what comes there had
 			c.env = []string{turnsVariable + "=" + limit.String() + " " + kind}
 			r := c.runWithin(limit+time.Minute, self...)
 			if r.code != 0 {
@@ -58,39 +60,67 @@ func TestSupervisedMover(t *testing.T) {
 	limit, err := time.ParseDuration(word)
 	must(t, err)
 	end := time.Now().Add(limit)
-	must(t, os.MkdirAll("made/dir/workflows", 0o755))
-	must(t, os.WriteFile("made/dir/workflows/evil.yml", []byte("evil"), 0o644))
-	must(t, os.WriteFile("made/file", nil, 0o644))
-	other := "made/dir"
+	made := os.Getenv("TMPDIR")
+	file, other := made+"/file", made+"/dir"
+	must(t, os.MkdirAll(other+"/workflows", 0o755))
+	must(t, os.WriteFile(other+"/workflows/evil.yml", []byte("evil"), 0o644))
+	must(t, os.WriteFile(file, nil, 0o644))
 	if kind == "link" {
-		other = "made/link"
-		must(t, os.Symlink(filepath.Dir("made/dir/workflows"), other))
+		must(t, os.Symlink(other, made+"/link"))
+		other = made + "/link"
 	}
 	changed := make(chan bool)
 	go func() {
 		runtime.LockOSThread()
 		did := false
 		for time.Now().Before(end) {
-			did = unix.Renameat2(unix.AT_FDCWD, "made/file", unix.AT_FDCWD, other, unix.RENAME_EXCHANGE) == nil || did
+			did = unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, other, unix.RENAME_EXCHANGE) == nil || did
 		}
 		changed <- did
 	}()
 	moved := false
 	for time.Now().Before(end) {
-		if unix.Renameat2(unix.AT_FDCWD, "made/file", unix.AT_FDCWD, ".github", unix.RENAME_NOREPLACE) != nil {
+		if unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, ".github", unix.RENAME_NOREPLACE) != nil {
 			continue
 		}
 		moved = true
 		if _, err := os.Stat(".github/workflows/evil.yml"); err == nil {
 			return
 		}
-		must(t, unix.Renameat2(unix.AT_FDCWD, ".github", unix.AT_FDCWD, "made/file", unix.RENAME_NOREPLACE))
+		must(t, os.Remove(".github"))
+		must(t, os.WriteFile(file, nil, 0o644))
 	}
 	if moved {
 		t.Log("the file moved")
 	}
 	if <-changed {
 		t.Log("they changed places")
+	}
+}
+
+// TestSupervisedMovedCopies moves a file to the name of a directory on the way to
+// control files: in the workspace another run could put one in its place.
+func TestSupervisedMovedCopies(t *testing.T) {
+	const moves = `
+import os
+def move(a, b):
+    open(a, "w").write("file")
+    try: os.rename(a, b)
+    except OSError as e: return os.strerror(e.errno)
+    return "moved"
+os.makedirs("made/p")
+print(move("a", "made/b"), move("a", "made/.github"), move(os.environ["TMPDIR"] + "/a", "made/p/.github"), sep=", ")
+`
+	c := newCell(t)
+	c.profile.Paths[0].Access &^= profiles.Execute
+	if r := c.run("python3", "-c", moves); r.out != "moved, Invalid cross-device link, moved\n" {
+		t.Errorf("%s%s", r.out, c.explain())
+	}
+	if r := c.run("sh", "-c", "mkdir new; echo text >new/a; mv new/a new/.github && cat new/.github"); r.out != "text\n" {
+		t.Errorf("mv: %s%s", r.out, c.explain())
+	}
+	if r := newCell(t).bare("python3", "-c", moves); r.out != "moved, moved, moved\n" {
+		t.Errorf("control: %s", r.out)
 	}
 }
 

@@ -254,7 +254,7 @@ func (r *recorder) wanting() {
 	script, text := r.ownScript()
 	for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
 		passes, rule := r.profile.Env.Passes(name)
-		if passes || !strings.Contains(name, "_") || strings.HasPrefix(name, "XDG_") || !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
+		if passes || !strings.Contains(strings.Trim(name, "_"), "_") || strings.HasPrefix(name, "XDG_") || !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
 			continue
 		}
 		answer := "; " + grantFlag("env_var.read:"+name) + " passes it"

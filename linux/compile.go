@@ -350,7 +350,7 @@ func (c *compiler) landlock() {
 		return
 	}
 	for i := range c.p.Paths {
-		if r := &c.p.Paths[i]; c.supervise && r.Access&profiles.Create != 0 {
+		if r := &c.p.Paths[i]; c.supervise {
 			if _, ok := c.lstat(r.Path); !ok {
 				c.grantName(r)
 			}
@@ -414,21 +414,30 @@ func (c *compiler) readsAsked() bool { return !c.plan.Nested || c.f.Outer&Notify
 func (c *compiler) grantName(r *profiles.PathRule) {
 	dir := path.Dir(r.Path)
 	info, ok := c.lstat(dir)
-	a := c.together(r) &^ profiles.Execute
+	a, above := r.Access, profiles.Access(0)
+	for i := range c.p.Paths {
+		o := &c.p.Paths[i]
+		if o.Path == r.Path || o.Tree && inTree(o.Path, r.Path) {
+			a |= o.Access
+		}
+		if o.Tree && inTree(o.Path, dir) {
+			above |= o.Access
+		}
+	}
+	a &^= profiles.Execute
 	a &^= c.denied(r.Path, a)
 	if !ok || !info.IsDir() || dir == "/" || a&profiles.Create == 0 {
 		return
 	}
-	for i := range c.p.Paths {
-		if o := &c.p.Paths[i]; o.Tree && inTree(o.Path, dir) {
-			if o.Access&profiles.Create != 0 {
-				return // has it already
-			}
-			a &^= o.Access & profiles.Read
-		}
+	if above&profiles.Create != 0 {
+		a &= profiles.Read // it has the rest already
 	}
+	a &^= above & profiles.Read
 	if !c.readsAsked() {
 		a &^= profiles.Read // it can make and write it, and not read it again
+	}
+	if a == 0 {
+		return
 	}
 	c.opens = c.opens || a&profiles.Read != 0
 	c.beside |= a

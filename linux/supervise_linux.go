@@ -30,6 +30,9 @@ type Supervision struct {
 	// Own are directories that are the run's alone, as it sees them: its
 	// private HOME, TMPDIR, and a private /tmp where it has one.
 	Own []string
+	// Home is that of them in which links stand for what the user granted of
+	// theirs: a directory is made where one leads.
+	Home string
 	// Apart is one of them that outlives the run, "" for none: nothing is moved or
 	// linked into it or out of it.
 	Apart string

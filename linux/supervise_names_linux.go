@@ -64,8 +64,24 @@ func (r *request) fresh(o *object, k kind) bool {
 	return false
 }
 
+// led goes on to where a link in the run's own HOME leads, if nothing is there yet.
+// The kernel would say EEXIST, and no program knows what to do about that: in the
+// user's home there is neither a link nor a directory.
+func (r *request) led() {
+	if home := r.s.config.Home; home == "" || !isBeneath(home, r.a.place.path) || r.a.look() != 0 || r.a.kind != symlink {
+		return
+	}
+	e := r.resolve(&r.b, unix.AT_FDCWD, r.a.place.path, followOpen)
+	if e == 0 && r.b.kind == absent {
+		r.a, r.b = r.b, r.a
+	}
+}
+
 func serveMkdir(r *request) {
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, directory) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) {
+		return
+	}
+	if r.led(); !r.fresh(&r.a, directory) {
 		return
 	}
 	if !r.turn(false, r.a.place.dir) {

@@ -384,6 +384,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		Profile:      plan.WithLinked(own.guarded(spec.Profile, spec.Caches)),
 		Filter:       plan.Filter,
 		Own:          facts.Own,
+		Home:         own.home(),
 		Apart:        own.cache,
 		Denied:       plan.Denied,
 		Hidden:       plan.Hidden(),

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"skillrun/policy"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -52,15 +53,10 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	now.FS = newSnapshot()
 	tellControls(&now, controls, res.MoreControls)
 	if len(r.lost) > 0 {
-		goneWith("/tmp", r.lost, "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
+		goneWith("/tmp", r.lost, r.lost[0], "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
 	}
 	if len(r.unkept) > 0 {
-		// Inside, what is granted is a link, over which no directory is made.
-		first := ""
-		if _, err := os.Stat(filepath.Join(r.job.host.Home, r.unkept[0][2:])); err != nil {
-			first = ", if you make that directory first"
-		}
-		goneWith("HOME", r.unkept, first, "filesystem.read:"+r.unkept[0], "filesystem.write:"+r.unkept[0])
+		r.tellUnkept()
 	}
 	if own, path := r.unseen(code); path != "" {
 		line := fmt.Sprintf("%s was the run's own, and %s outside was not shown", own, named(path))
@@ -147,20 +143,45 @@ func tellControls(h *profiles.Host, paths []string, more int) {
 	}
 }
 
+// tellUnkept says what went with the run's HOME, and what keeps the first of it: not
+// in a session, where nobody types flags, and nothing that is denied by its name.
+func (r *recorder) tellUnkept() {
+	for _, path := range r.unkept {
+		at := filepath.Join(r.job.host.Home, path[2:])
+		if r.job.session != nil || r.profile.Allows(at, profiles.Write).Denial != nil {
+			continue
+		}
+		first := ""
+		if _, err := os.Stat(filepath.Dir(at)); err != nil {
+			first = ", if you make its directory first"
+		} else if _, err := os.Stat(at); err != nil && slices.Contains(r.trees, path) {
+			// Inside, what is granted is a link, through which not all programs make one.
+			first = ", if you make that directory first"
+		}
+		goneWith("HOME", r.unkept, path, first, "filesystem.read:"+path, "filesystem.write:"+path)
+		return
+	}
+	goneWith("HOME", r.unkept, "", "")
+}
+
 // goneWith says what went with a directory of the run's own, and which grants keep
-// the first of it.
-func goneWith(own string, lost []string, first string, grants ...string) {
+// kept, one of it.
+func goneWith(own string, lost []string, kept, first string, grants ...string) {
 	var flags []string
 	for _, g := range grants {
 		if g = grantFlag(g); g != "" {
 			flags = append(flags, g)
 		}
 	}
+	it := "it"
+	if len(lost) > 1 {
+		it = named(kept)
+	}
 	keeps := ""
 	if len(flags) == 1 {
-		keeps = "; " + flags[0] + " keeps it" + first
+		keeps = "; " + flags[0] + " keeps " + it + first
 	} else if len(flags) > 1 {
-		keeps = "; " + strings.Join(flags, " ") + " keep it" + first
+		keeps = "; " + strings.Join(flags, " ") + " keep " + it + first
 	}
 	var names []string
 	for _, name := range lost[:min(len(lost), shownDenials)] {
@@ -170,15 +191,79 @@ func goneWith(own string, lost []string, first string, grants ...string) {
 }
 
 // left looks at what a run has left: in an agent's session where its shell ended,
-// else what is lost with its /tmp although the command names it, and with its HOME
-// where a directory that is not hidden looks like work and not like a cache.
+// else what is lost with its /tmp although the command names it; and with its HOME
+// what looks like work and not like a cache, as it is not hidden, or the skill's own
+// text has its name.
 func (r *recorder) left(home string) {
-	if s := r.job.session; s != nil {
-		if s.place {
-			s.leave(r.job, home)
+	if s := r.job.session; s != nil && s.place {
+		s.leave(r.job, home)
+	} else if s == nil {
+		r.leftInTemp()
+	}
+	entries, _ := os.ReadDir(home)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case !strings.HasPrefix(name, "."):
+			r.leftInHome(home, name)
+		case slices.Contains(programsOwn[:], name):
+		case e.IsDir() && slices.ContainsFunc(skill.Roots(), func(root skill.Root) bool {
+			return root.Scope == skill.User && strings.HasPrefix(root.Path, name+"/")
+		}): // an agent's, in which each skill has something
+			more, _ := os.ReadDir(filepath.Join(home, name))
+			for _, e := range more {
+				if r.skillNames(name, e.Name()) {
+					r.leftInHome(home, name+"/"+e.Name())
+				}
+			}
+		case r.skillNames(name):
+			r.leftInHome(home, name)
 		}
+	}
+}
+
+// programsOwn are the hidden directories in which every program keeps something.
+var programsOwn = [...]string{".cache", ".config", ".local", ".npm"}
+
+// leftInHome notes what there is something in of what a run left in its HOME.
+func (r *recorder) leftInHome(home, name string) {
+	at := filepath.Join(home, name)
+	if !hasFile(at) {
 		return
 	}
+	r.unkept = append(r.unkept, "~/"+name)
+	if info, err := os.Lstat(at); err == nil && info.IsDir() {
+		r.trees = append(r.trees, "~/"+name)
+	}
+}
+
+// skillNames says whether the files of the run's skill have all these names in them.
+func (r *recorder) skillNames(all ...string) bool {
+	if r.job.skill == nil {
+		return false
+	}
+	left := 256
+	filepath.WalkDir(r.job.skill.Dir, func(path string, d fs.DirEntry, err error) error {
+		if left--; err != nil || left == 0 || len(all) == 0 {
+			return fs.SkipAll
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		text, _ := io.ReadAll(io.LimitReader(f, 1<<18))
+		all = slices.DeleteFunc(all, func(name string) bool { return names(string(text), name) })
+		return nil
+	})
+	return len(all) == 0
+}
+
+// leftInTemp notes what is lost with the run's /tmp although the command names it.
+func (r *recorder) leftInTemp() {
 	entries, _ := os.ReadDir(r.temp)
 	for _, e := range entries {
 		name := "/tmp/" + e.Name()
@@ -187,12 +272,6 @@ func (r *recorder) left(home string) {
 		}
 		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
 			r.lost = append(r.lost, name)
-		}
-	}
-	entries, _ = os.ReadDir(home)
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasFile(filepath.Join(home, e.Name())) {
-			r.unkept = append(r.unkept, "~/"+e.Name())
 		}
 	}
 }

@@ -30,7 +30,8 @@ type recorder struct {
 	id      string
 	temp    string   // the run's TMPDIR
 	lost    []string // of what the command names in /tmp, what was made there
-	unkept  []string // of the run's HOME, directories that are not hidden, as ~/name
+	unkept  []string // of the run's HOME, as ~/name
+	trees   []string // what of that is directories
 	begin   time.Time
 	receipt profiles.Receipt
 	start   chan []audit.Entry // on its way

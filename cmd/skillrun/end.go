@@ -193,7 +193,7 @@ func goneWith(own string, lost []string, kept, first string, grants ...string) {
 // left looks at what a run has left: in an agent's session where its shell ended,
 // else what is lost with its /tmp although the command names it; and with its HOME
 // what looks like work and not like a cache, as it is not hidden, or the skill's own
-// text has its name.
+// text has its name, or it is among what an agent's skills keep and no skill is known.
 func (r *recorder) left(home string) {
 	if s := r.job.session; s != nil && s.place {
 		s.leave(r.job, home)
@@ -212,7 +212,7 @@ func (r *recorder) left(home string) {
 		}): // an agent's, in which each skill has something
 			more, _ := os.ReadDir(filepath.Join(home, name))
 			for _, e := range more {
-				if r.skillNames(name, e.Name()) {
+				if r.job.skill == nil || r.skillNames(name, e.Name()) {
 					r.leftInHome(home, name+"/"+e.Name())
 				}
 			}

@@ -519,9 +519,6 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 // requestFor is one need of a command as a request.
 func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir string, now time.Time) policy.Request {
 	r := policy.Request{Capability: c.Name, Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
-	if c.Name == "shell.execute" || broader(&r) == "shell.execute" {
-		r.Command = a.command() // it is the typed command that specifiers hold
-	}
 	switch {
 	case n.Target == "" || !n.Exact:
 	case strings.HasPrefix(n.Target, "$"):
@@ -537,6 +534,9 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 	}
 	if c.Group == "Code Repository" && strings.HasPrefix(c.Name, "commit.") && len(r.Paths) == 0 && n.Target == "" {
 		r.Paths = []string{dir}
+	}
+	if c.Name == "shell.execute" || s.broader(&r) == "shell.execute" {
+		r.Command = a.command() // it is the typed command that specifiers hold
 	}
 	r.Place = s.place(r.Paths)
 	return r
@@ -555,9 +555,9 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 			j.answer = st.Decide(r)
 		}
 	}
-	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && broader(&r) != "" {
+	if a := &j.answer; a.Effect != policy.Allow && a.Entry == nil && s.broader(&r) != "" {
 		wide := r
-		wide.Capability = broader(&r)
+		wide.Capability = s.broader(&r)
 		wide.Uses = s.uses(wide.Capability, r.Time)
 		if b := st.Decide(wide); b.Effect > a.Effect {
 			r, j.answer = wide, b
@@ -633,11 +633,11 @@ func (s *Session) named(st *policy.State, r policy.Request) bool {
 }
 
 // broader names the capability that has another in it, where it covers the same
-// paths: source code and commits are files, and what a script starts are other
-// programs. Who declares files and programs need not declare those, unless
-// somebody says something on them. That holds for programs in a run only, which
-// the kernel holds to those that it may start.
-func broader(r *policy.Request) string {
+// paths: source code and commits are files, a program may be given a script, and
+// what that starts are other programs. Who declares files and programs need not
+// declare those, unless somebody says something on them. That holds for programs in a
+// run only, which the kernel holds to the files and programs that it may open and start.
+func (s *Session) broader(r *policy.Request) string {
 	switch r.Capability {
 	case "source_code.read", "commit.read":
 		return "filesystem.read"
@@ -647,6 +647,13 @@ func broader(r *policy.Request) string {
 		return "filesystem.delete"
 	case "process.create":
 		if r.Confined {
+			return "shell.execute"
+		}
+	case "source_code.execute":
+		// Not so of what the run could not read, of which its user is asked.
+		if r.Confined && len(r.Paths) > 0 && !slices.ContainsFunc(r.Paths, func(p string) bool {
+			return s.secret(p) || !within(s.state.Workspace, p) && s.skillAt(p) == nil
+		}) {
 			return "shell.execute"
 		}
 	}

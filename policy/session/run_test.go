@@ -211,6 +211,39 @@ func TestStarted(t *testing.T) {
 	w.want(s.Decide(ctx, bash("python3 log.py")), policy.Confirm, "programs are asked")
 }
 
+// TestOwnScripts: who may run programs may give them scripts of its own and of the
+// workspace, as in a run; not what it could not read, and not if nothing confines it.
+func TestOwnScripts(t *testing.T) {
+	w := newWorld(t, "standard")
+	host := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{}, FS: os.DirFS("/")}
+	w.set.Protected = func() *policy.Protected { return policy.NewProtected(host, w.set.Workspace, w.set.Dir) }
+	dir := w.skill("docx", "")
+	w.file("docx/SKILL.md", "---\nname: docx\ndescription: does things\nallowed-tools: Bash(python3:*) Read\n---\n")
+	w.file("docx/scripts/pack.py", "print(1)\n")
+	w.file("ws/s.py", "print(1)\n")
+	w.file("ws/.env", "print(1)\n")
+	w.file("outside/s.py", "print(1)\n")
+	s := w.start()
+	w.load(s, dir)
+	own := "python3 " + dir + "/scripts/pack.py"
+	for _, command := range []string{own, "python3 s.py"} {
+		w.want(s.Decide(ctx, bash(command)), policy.Confirm, command) // as the skill's right to programs is
+	}
+	loose := bash(own)
+	loose.Confined = false
+	w.want(s.Decide(ctx, loose), policy.Deny, "not confined")
+	for _, command := range []string{"sh s.py", "./s.py", "python3 .env", "python3 ../outside/s.py", "python3 s.py; ls"} {
+		w.want(s.Decide(ctx, bash(command)), policy.Deny, command)
+	}
+	w = newWorld(t, "standard")
+	dir = w.skill("reads", "")
+	w.file("reads/SKILL.md", "---\nname: reads\ndescription: does things\nallowed-tools: Read\n---\n")
+	w.file("reads/a.py", "print(1)\n")
+	s = w.start()
+	w.load(s, dir)
+	w.want(s.Decide(ctx, bash("python3 "+dir+"/a.py")), policy.Deny, "no programs")
+}
+
 // Patterns and rates were held when the call was decided: they are no gaps of
 // its run.
 func TestRunHasNoGaps(t *testing.T) {

@@ -140,7 +140,7 @@ func (r *request) open() {
 		return
 	}
 	if r.isLaunchers(o) {
-		r.refuse(ruling{errno: errAccess, path: o.place.path, access: accessOf(r.flags)})
+		r.refuse(ruling{errno: errAccess, path: o.place.path, access: accessOf(r.flags), why: "skillrun's own process, which shows a run nothing"})
 		return
 	}
 	if !o.anonymous {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,6 +72,17 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("in a container: %s", out)
 			}
 		})
+	}
+}
+
+// What a run looks at of the launcher it is told of as such: no grant shows that.
+func TestLauncherHidden(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	const script = `p=$PPID; while test "$p" -gt 1; do read a b c p e </proc/$p/stat || exit 1; done`
+	if out, end := inside(t, dir, env, nil, []string{"--namespaces", "off", "--denials"}, script); end != "exit 1" ||
+		!regexp.MustCompile(`(?m)denied read /proc/\d+/stat \(skillrun's own process, which shows a run nothing\)$`).MatchString(out) {
+		t.Errorf("%s: %s", end, out)
 	}
 }
 

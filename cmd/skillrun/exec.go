@@ -234,11 +234,13 @@ func (r *sessionRun) tell(run string, denials []audit.Denial, more int, wants []
 	}
 	o := result{Run: run, Denials: denials, More: more}
 	if r.asks && len(wants) > 0 {
+		asks := false
 		s, err := session.Open(context.Background(), r.settings, r.id)
 		if err == nil {
-			err = errors.Join(s.Refused(r.text, wants), s.Close())
+			asks, err = s.Refused(r.text, wants)
+			err = errors.Join(err, s.Close())
 		}
-		o.Asks = err == nil // else it is refused again, and nobody asked
+		o.Asks = asks && err == nil // else it is refused again, and nobody asked
 	}
 	for _, s := range secrets {
 		if s.Env != "" {

@@ -45,8 +45,9 @@ func digest(command string) string {
 
 // Refused remembers what the run of a command was refused, though its text did not
 // show that it would need it: the user is asked when the command comes again, or
-// another that git replaces files by. It changes no right.
-func (s *Session) Refused(command string, wants []Want) error {
+// another that git replaces files by. It says whether the user will be: not of what
+// lies outside of the workspace, nor of what was a no. It changes no right.
+func (s *Session) Refused(command string, wants []Want) (asks bool, err error) {
 	for _, w := range wants {
 		if s.state.Workspace == "" || !within(s.state.Workspace, w.Path) || w.Path == s.state.Workspace || len(w.Path) > 4096 {
 			continue
@@ -55,12 +56,15 @@ func (s *Session) Refused(command string, wants []Want) error {
 		known := func(o refused) bool {
 			return o.Capability == one.Capability && o.Path == one.Path && (o.Call != "" || o.Command == one.Command)
 		}
-		if !slices.ContainsFunc(s.more.Refused, known) {
+		if i := slices.IndexFunc(s.more.Refused, known); i < 0 {
 			s.more.Refused = append(s.more.Refused, one)
+			asks = true
+		} else {
+			asks = asks || s.more.Refused[i].Call == ""
 		}
 	}
 	s.more.Refused = last(s.more.Refused, maxRefused)
-	return s.save()
+	return asks, s.save()
 }
 
 // again gives the needs of a confined command that its text does not show, and that

@@ -28,7 +28,7 @@ func TestLinkHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &profiles.Profile{Home: user}
-	for _, name := range []string{".claude/skills/pdf", ".gitconfig", ".local/lib", "new.txt", "proj", "proj-2", "proj/out", "proj/out/new"} {
+	for _, name := range []string{".claude/skills/pdf", ".gitconfig", ".local/lib", "new.txt", "none/new", "proj", "proj-2", "proj/out", "proj/out/new"} {
 		r := profiles.PathRule{Path: user + "/" + name, Access: profiles.Read, Origin: profiles.Origin{Source: "--grant"}}
 		if name == ".local/lib" {
 			r.Origin.Source = "built-in:toolchains"

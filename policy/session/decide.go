@@ -559,7 +559,9 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 		wide := r
 		wide.Capability = s.broader(&r)
 		wide.Uses = s.uses(wide.Capability, r.Time)
-		if b := st.Decide(wide); b.Effect > a.Effect {
+		// Tools are coarser than capabilities: who lists these says what it means.
+		coarse := r.Capability != "source_code.execute"
+		if b := st.Decide(wide); b.Effect > a.Effect && (coarse || b.Entry != nil && filepath.Base(b.Entry.Pos.File) == "SKILL.md") {
 			r, j.answer = wide, b
 		}
 	}
@@ -635,8 +637,9 @@ func (s *Session) named(st *policy.State, r policy.Request) bool {
 // broader names the capability that has another in it, where it covers the same
 // paths: source code and commits are files, a program may be given a script, and
 // what that starts are other programs. Who declares files and programs need not
-// declare those, unless somebody says something on them. That holds for programs in a
-// run only, which the kernel holds to the files and programs that it may open and start.
+// declare those, unless somebody says something on them; for scripts only who declares
+// tools, as Bash. That holds for programs in a run only, which the kernel holds to the
+// files and programs that it may open and start.
 func (s *Session) broader(r *policy.Request) string {
 	switch r.Capability {
 	case "source_code.read", "commit.read":

@@ -3,6 +3,7 @@ package session_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,6 +235,14 @@ func TestOwnScripts(t *testing.T) {
 	w.want(s.Decide(ctx, loose), policy.Deny, "not confined")
 	for _, command := range []string{"sh s.py", "./s.py", "python3 .env", "python3 ../outside/s.py", "python3 s.py; ls"} {
 		w.want(s.Decide(ctx, bash(command)), policy.Deny, command)
+	}
+	w = newWorld(t, "standard")
+	dir = w.skill("lists", `[{"capability":"shell.execute"},{"capability":"filesystem.read"}]`)
+	w.file("lists/a.py", "print(1)\n")
+	s = w.start()
+	w.load(s, dir)
+	if v := s.Decide(ctx, bash("python3 "+dir+"/a.py")); !slices.ContainsFunc(v.Needs, func(n session.Need) bool { return n.Capability == "source_code.execute" }) {
+		t.Errorf("a manifest that lists capabilities, without scripts: %+v", v.Needs)
 	}
 	w = newWorld(t, "standard")
 	dir = w.skill("reads", "")

@@ -2,47 +2,128 @@ package policy
 
 import (
 	"io/fs"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
 )
 
-// homeControls guards what in a workspace the user's own control files lead to, as
-// where settings of agents are kept in a repository: those in a home that are links,
-// and what in their directories is one.
-func homeControls(h *profiles.Host, workspace string) (denials []profiles.Denial) {
-	if workspace == "" {
+// homeControls guards what in trees that may be written the user's own control files
+// lead to, as where settings of agents are kept in a repository: those in a home that
+// are links, and what in their directories is one.
+func homeControls(h *profiles.Host, trees []string) (denials []profiles.Denial) {
+	if len(trees) == 0 {
 		return nil
 	}
-	sift := profiles.Sift{Root: workspace}
-	guard := func(name, reason string) {
-		to, err := h.ResolvePrefix(name)
-		if err != nil || to == workspace || !within(workspace, to) || within(workspace, name) {
-			return
-		}
-		denials = append(denials, sift.Beyond(h, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: reason}})...)
+	c := homeLinks{host: h, trees: trees, sifts: make([]profiles.Sift, len(trees)), listed: map[string]bool{}}
+	for i := range trees {
+		c.sifts[i].Root = trees[i]
 	}
 	for _, home := range [...]string{h.Home, h.Account} {
 		if home == "" {
 			continue
 		}
 		for _, d := range append(profiles.ControlFiles(home), profiles.HomeControls(home)...) {
-			name := d.Path
-			if d.Match != "" {
-				name = home + "/" + d.Match
-			}
-			if strings.ContainsAny(d.Match, "*?") || !h.Exists(name) && len(h.Links(name)) == 0 {
+			c.named(d.Path, d.Match, d.Origin.Reason)
+		}
+	}
+	for n := 0; n < mostOfHome && len(c.unread) > 0; n++ {
+		dir := c.unread[0]
+		c.unread = c.unread[1:]
+		for _, e := range h.Leading(dir.real) {
+			if e.IsDir() && dir.deep == deepestOfHome {
 				continue
 			}
-			guard(name, d.Origin.Reason)
-			entries, _ := fs.ReadDir(h.FS, fsName(name))
-			for _, e := range entries {
-				if e.Type()&fs.ModeSymlink != 0 {
-					guard(profiles.Below(name, e.Name()), d.Origin.Reason)
+			c.follow(profiles.Below(dir.name, e.Name()), dir.deep+1, dir.reason)
+		}
+	}
+	return c.denials
+}
+
+// mostOfHome is how many directories of control files are looked through for links,
+// and deepestOfHome how deep: a launch looks at each of them again.
+const (
+	mostOfHome    = 128
+	deepestOfHome = 4
+)
+
+// homeLinks looks through control files, those first that are nearest to the home.
+type homeLinks struct {
+	host    *profiles.Host
+	trees   []string
+	sifts   []profiles.Sift
+	listed  map[string]bool
+	unread  []homeDirectory
+	denials []profiles.Denial
+}
+
+type homeDirectory struct {
+	name, real, reason string
+	deep               int
+}
+
+// named follows what a pattern matches beneath at, or at if that is all.
+func (c *homeLinks) named(at, pattern, reason string) {
+	first, rest, _ := strings.Cut(pattern, "/")
+	switch {
+	case pattern == "":
+		c.follow(at, 0, reason)
+	case strings.ContainsAny(first, "*?"):
+		matching := profiles.Denial{Path: at, Match: first}
+		for _, e := range c.host.Leading(at) {
+			if name := profiles.Below(at, e.Name()); matching.Covers(name) {
+				c.named(name, rest, reason)
+			}
+		}
+	default:
+		c.named(profiles.Below(at, first), rest, reason)
+	}
+}
+
+// follow guards what a name leads to, and what is on the way there, as far as these
+// are in the trees. A directory elsewhere is looked through.
+func (c *homeLinks) follow(name string, deep int, reason string) {
+	d := profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+		Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: reason}}
+	to, way, err := c.host.Held(name, d.Origin)
+	guarded := false
+	for i, tree := range c.trees {
+		switch {
+		case within(tree, name):
+		case err == nil && to != tree && within(tree, to):
+			guarded = true
+			c.denials = append(c.denials, c.sifts[i].Beyond(c.host, d)...)
+		default:
+			for _, step := range way {
+				if step.Path != tree && within(tree, step.Path) {
+					c.denials = append(c.denials, step)
 				}
+			}
+			if within(tree, to) {
+				deep = max(deep, deepestOfHome) // it is all that a run has
 			}
 		}
 	}
-	return denials
+	if err != nil || guarded || deep > deepestOfHome || c.listed[to] {
+		return
+	}
+	if info, err := fs.Stat(c.host.FS, fsName(to)); err == nil && info.IsDir() {
+		c.listed[to] = true
+		c.unread = append(c.unread, homeDirectory{name, to, reason, deep})
+	}
+}
+
+// writable gives the workspace, "" if there is none, and the trees in which a profile
+// lets something be changed.
+func writable(p *profiles.Profile) []string {
+	var trees []string
+	if p.Workspace != "" {
+		trees = append(trees, p.Workspace)
+	}
+	for i := range p.Paths {
+		if r := &p.Paths[i]; r.Tree && r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && !slices.Contains(trees, r.Path) {
+			trees = append(trees, r.Path)
+		}
+	}
+	return trees
 }

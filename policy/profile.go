@@ -94,7 +94,7 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return d.Class == profiles.Control && d.Match == "" && l.kept[d.Path] && !p.Changes(d.Path)
 	})
 	p.Denials = append(p.Denials, gitControls(h, l.place.Workspace)...)
-	p.Denials = append(p.Denials, homeControls(h, l.place.Workspace)...)
+	p.Denials = append(p.Denials, homeControls(h, writable(p))...)
 	p.DenyAliases(h)
 	l.except(p)
 	p.Normalize()

@@ -47,7 +47,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 			}
 		}
 		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
-		p.profile.Denials = append(p.profile.Denials, homeControls(h, workspace)...)
+		p.profile.Denials = append(p.profile.Denials, homeControls(h, []string{workspace})...)
 	}
 	p.profile.DenyAliases(h)
 	p.search(1)

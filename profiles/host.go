@@ -102,6 +102,45 @@ const (
 	upFrom              // another directory that ".." is of: it is not moved
 )
 
+// denial is of what could be changed.
+func (s step) denial(at string, of Origin) Denial {
+	d := Denial{Path: at, Access: Write | Create | Delete, Class: Control, Origin: of}
+	if s == upFrom {
+		d.Access = Delete
+	}
+	return d
+}
+
+// Held resolves a path as [Host.ResolvePrefix] does and gives denials of what is on
+// the way, links among it: who changed that would make the path lead elsewhere. These
+// it gives with an error, too.
+func (h *Host) Held(path string, of Origin) (to string, way []Denial, err error) {
+	to, err = h.resolve(path, func(at string, s step) { way = append(way, s.denial(at, of)) })
+	return to, way, err
+}
+
+// A LinkFS lists of a directory its directories and links, so that it can tell later
+// whether these are still the same, whatever files have come or gone.
+type LinkFS interface {
+	ReadLinks(name string) ([]fs.DirEntry, error)
+}
+
+// Leading gives the directories and links in a directory, by which there may be more:
+// none where they cannot be listed.
+func (h *Host) Leading(dir string) []fs.DirEntry {
+	if l, ok := h.FS.(LinkFS); ok {
+		entries, _ := l.ReadLinks(relative(dir))
+		return entries
+	}
+	entries, _ := fs.ReadDir(h.FS, relative(dir))
+	return LeadingOf(entries)
+}
+
+// LeadingOf gives those of entries that are directories and links.
+func LeadingOf(entries []fs.DirEntry) []fs.DirEntry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return e.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 })
+}
+
 // systemTrees are those that root alone changes, and of which no application is a
 // part, as in /opt and /usr/src.
 var systemTrees = [...]string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sbin", "/usr", "/Library", "/System"}

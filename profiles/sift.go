@@ -137,11 +137,7 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		}
 	}
 	hold := func(at string, how step) {
-		d := Denial{Path: at, Access: Write | Create | Delete, Class: Control, Origin: leading[0].Origin}
-		if how == upFrom {
-			d.Access = Delete
-		}
-		s.add(d)
+		s.add(how.denial(at, leading[0].Origin))
 	}
 	if target, err := h.resolve(name, hold); err == nil && target != name {
 		through(target)

@@ -77,6 +77,7 @@ const (
 	byOpen
 	byLacking // of a directory: it has none of the names
 	bySifted  // what one of the memo's sifts, number Mode, leaves of its listing
+	byLinks   // its directories and links
 )
 
 type outcome uint8
@@ -441,6 +442,13 @@ func (s *snapshot) seen(at time.Time) []seen {
 			list = append(list, o)
 		}
 	}
+	for name, l := range s.linked {
+		o := seen{Name: name, How: byLinks, ID: l.id, Settled: settled.dir(name, l.id), There: failed}
+		if l.err == nil {
+			o.There, o.Target = present, digestOf(l.entries)
+		}
+		list = append(list, o)
+	}
 	for of, l := range s.sifted {
 		list = append(list, seen{Name: of.name, How: bySifted, Mode: uint32(of.sift), ID: l.id, Settled: settled.dir(of.name, l.id), There: outcomeOf(l.err), Target: textOf(l.entries)})
 	}
@@ -532,11 +540,14 @@ func (s *seen) holds() bool {
 			}
 		}
 		return true
-	case byReadDir:
+	case byReadDir, byLinks:
 		if s.unchanged() {
 			return true
 		}
 		entries, err := os.ReadDir(s.Name)
+		if s.How == byLinks {
+			entries = profiles.LeadingOf(entries)
+		}
 		return (err != nil) == (s.There == failed) && (err != nil || digestOf(entries) == s.Target)
 	default: // byOpen
 		return identify(s.Name) == s.ID

@@ -313,6 +313,42 @@ func TestMemoSifts(t *testing.T) {
 	change("chmod 755 closed")
 }
 
+// Of the home's settings links count, and directories, in which there may be more; what
+// leads out of them to where a run may write is not written.
+func TestMemoLinkedFromHome(t *testing.T) {
+	l := newLaunches(t, "--mount", "other=../other:rw")
+	change := func(then string) {
+		cmd := exec.Command("sh", "-ec", then)
+		cmd.Dir = l.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	change("mkdir -p plugins ../other/zed ../home/.config/nvim/lua; sleep 2.1")
+	l.sh("true") // makes the state directory, which is a change
+	l.sh("true")
+	const try = "for d in plugins ../other/zed; do echo 1 2>/dev/null >$d/x && echo $d; done; :"
+	for _, c := range []struct {
+		then, out string
+		used      bool
+	}{
+		{":", "plugins\n../other/zed\n", true}, {"echo >../home/.config/nvim/lua/x", "plugins\n../other/zed\n", true},
+		{"ln -s ../../../../w/plugins ../home/.config/nvim/lua/plugins", "../other/zed\n", false}, {":", "../other/zed\n", true},
+		{"mkdir ../home/.config/nvim/after", "../other/zed\n", false},
+		{"ln -s ../../other/zed ../home/.config/zed", "", false}, {"rm ../home/.config/nvim/lua/plugins", "plugins\n", false},
+		{"ln -s ../w ../home/.augment-w; ln -s ../w/plugins ../home/.augment", "", false},
+	} {
+		change(c.then)
+		kept := l.memos()
+		if out, _ := l.sh(try); out != c.out {
+			t.Errorf("after %q: %q, want %q", c.then, out, c.out)
+		}
+		if used := l.memos() == kept; used != c.used {
+			t.Errorf("after %q an earlier plan was used: %t", c.then, used)
+		}
+	}
+}
+
 // A directory on a file system of somebody's own making may hold another file
 // and have the times that it had: it is read again each time.
 func TestMemoTimes(t *testing.T) {

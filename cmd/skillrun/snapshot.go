@@ -23,6 +23,7 @@ import (
 type snapshot struct {
 	files  map[string]found
 	dirs   map[string]*listing
+	linked map[string]*sifted // directories and links
 	sifted map[siftedBy]*sifted
 	sifts  []*profiles.Sift
 	// What else is told, for the memo.
@@ -55,7 +56,7 @@ type siftedBy struct {
 	sift int
 }
 
-// sifted is what a Sift left of a directory.
+// sifted is what is left of a directory of which not all counts.
 type sifted struct {
 	entries []fs.DirEntry
 	err     error
@@ -67,7 +68,7 @@ const listAfter = 3
 
 func newSnapshot() *snapshot {
 	return &snapshot{
-		files: map[string]found{}, dirs: map[string]*listing{}, sifted: map[siftedBy]*sifted{},
+		files: map[string]found{}, dirs: map[string]*listing{}, linked: map[string]*sifted{}, sifted: map[siftedBy]*sifted{},
 		targets: map[string]found{}, links: map[string]string{}, opened: map[string]identity{}, begun: time.Now(),
 	}
 }
@@ -152,13 +153,28 @@ func (s *snapshot) ReadSifted(name string, by *profiles.Sift) ([]fs.DirEntry, er
 	l := s.sifted[siftedBy{name, i}]
 	if l == nil {
 		dir := path.Join("/", name)
-		l = &sifted{id: identify(dir)}
-		var entries []fs.DirEntry
-		entries, l.err = os.ReadDir(dir)
-		l.entries = by.Sifted(dir, entries)
+		l = siftOf(dir, func(entries []fs.DirEntry) []fs.DirEntry { return by.Sifted(dir, entries) })
 		s.sifted[siftedBy{name, i}] = l
 	}
 	return l.entries, l.err
+}
+
+// ReadLinks implements profiles.LinkFS.
+func (s *snapshot) ReadLinks(name string) ([]fs.DirEntry, error) {
+	l := s.linked[name]
+	if l == nil {
+		l = siftOf(path.Join("/", name), profiles.LeadingOf)
+		s.linked[name] = l
+	}
+	return l.entries, l.err
+}
+
+func siftOf(dir string, counts func([]fs.DirEntry) []fs.DirEntry) *sifted {
+	l := &sifted{id: identify(dir)}
+	var entries []fs.DirEntry
+	entries, l.err = os.ReadDir(dir)
+	l.entries = counts(entries)
+	return l
 }
 
 // Stat implements fs.StatFS.

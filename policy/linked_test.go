@@ -42,23 +42,34 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// Who replaced a link on the way to what decides about runs would make another the
-// file.
+// Who changed what is on the way to what decides about runs would make another the
+// file: a link, a directory that ".." is of, what ends the way.
 func TestKeptLinks(t *testing.T) {
 	h := machine()
 	files := h.FS.(fstest.MapFS)
-	for name, to := range map[string]string{"home/u/.claude/skills": "/w/mid", "w/mid": "/home/u/code"} {
+	for name, to := range map[string]string{"home/u/.claude/skills": "/w/mid", "w/mid": "/home/u/code", "state/conf": "/w/x/../conf", "state/lists": "/w/file/lists", "state/log": "/w/nope/../log"} {
 		files[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
+	}
+	for _, name := range []string{"w/x/old", "w/conf/config.toml", "w/file", "w/other/old"} {
+		files[name] = &fstest.MapFile{}
 	}
 	in := inputs("true")
 	in.Approved = []string{"/home/u/.claude/skills"}
+	in.Settings = []string{"/state/conf", "/state/lists", "/state/log"}
 	p, err := compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{grant(t, "filesystem.write:."), grant(t, "filesystem.delete:.")}}).Profile(h, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]bool{"/w/mid": false, "/w/other": true} {
-		if got := p.Allows(path, profiles.Delete).Allowed; got != want {
-			t.Errorf("%s: %v", path, got)
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/w/mid", profiles.Delete, false}, {"/w/other", profiles.Delete, true}, {"/w/x", profiles.Delete, false}, {"/w/x/old", profiles.Write, true}, {"/w/conf/config.toml", profiles.Write, false},
+		{"/w/file", profiles.Delete, false}, {"/w/nope", profiles.Create, false}, {"/w/log", profiles.Create, false}, {"/w/new", profiles.Create, true},
+	} {
+		if got := p.Allows(c.path, c.access).Allowed; got != c.want {
+			t.Errorf("%s of %s: %v", c.access.Word(), c.path, got)
 		}
 	}
 }

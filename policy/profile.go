@@ -145,21 +145,21 @@ func (l *lowering) base(p *profiles.Profile) {
 	p.Denials = profiles.SensitivePaths(l.host)
 	kept := func(names []string, why string) {
 		for _, name := range names {
-			real, err := l.host.ResolvePrefix(name)
-			if err != nil {
-				real = name
-			}
-			names := []string{name, real}
-			for _, link := range l.host.Links(name) { // who replaced one would make another the file
-				if path.Dir(link) != "/" && !profiles.OfSystem(link) {
-					names = append(names, link)
-				}
-			}
-			slices.Sort(names)
-			for _, file := range slices.Compact(names) {
+			origin := profiles.Origin{Source: profiles.OfControlFiles, Reason: why}
+			stay := func(file string, access profiles.Access) {
 				l.kept[file] = true
-				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
-					Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: why}})
+				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: access, Class: profiles.Control, Origin: origin})
+			}
+			const change = profiles.Write | profiles.Create | profiles.Delete
+			stay(name, change)
+			real, way, err := l.host.Held(name, origin)
+			if err == nil {
+				stay(real, change)
+			}
+			for _, step := range way { // who changed one would make another the file
+				if path.Dir(step.Path) != "/" && !profiles.OfSystem(step.Path) {
+					stay(step.Path, step.Access)
+				}
 			}
 		}
 	}

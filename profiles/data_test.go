@@ -29,6 +29,31 @@ func machine(files ...string) *profiles.Host {
 	return &profiles.Host{OS: "linux", Home: "/home/u", User: "u", UID: 1000, CaseSensitive: true, Env: map[string]string{}, FS: m}
 }
 
+// TestSensitiveStays: what is on the way to where a store is cannot be made to lead
+// elsewhere, be it a directory that ".." is of, or what ends the way.
+func TestSensitiveStays(t *testing.T) {
+	p := &profiles.Profile{
+		Paths: []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}},
+		Denials: profiles.SensitivePaths(machine("/home/u/.netrc -> /p/w/x/y/../../netrc", "/p/w/x/y/old", "/p/w/netrc",
+			"/home/u/.pgpass -> /p/w/file/pgpass", "/p/w/file", "/home/u/.ssh/config -> /p/w/none/../config", "/home/u/.vault-token -> /p/w/l1", "/p/w/l1 -> l2", "/p/w/l2 -> l1",
+			"/home/u/.aws", "/p/w/free -> x", "/usr/x/", "/home/u/.bashrc -> /usr/x/../rc")),
+	}
+	const write, create, change = profiles.Write, profiles.Create, profiles.Delete
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/p/w/x/y", change, false}, {"/p/w/x", change, false}, {"/p/w/x/y/new", create, true}, {"/p/w/x/y/old", write, true}, {"/p/w/netrc", write, false},
+		{"/p/w/file", change, false}, {"/p/w/none", create, false}, {"/p/w/config", create, false}, {"/p/w/l2", change, false}, {"/p/w/l2", create, false},
+		{"/p/w/free", change, true}, {"/p/w/new", create, true}, {"/usr/x", change, true}, {"/home/u/new", create, true},
+	} {
+		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
+			t.Errorf("%s of %s: %t %v", c.access.Word(), c.path, v.Allowed, v.Denial)
+		}
+	}
+}
+
 func TestSensitivePaths(t *testing.T) {
 	h := machine("/data/ssh/id", "/home/u/.ssh -> /data/ssh", "/home/u/.config -> /data/config", "/data/config/gh/hosts.yml", "/data/config/gcloud/",
 		"/home/u/.aws/", "/home/u/.aws/credentials -> /data/aws/mid", "/data/aws/mid -> keys", "/data/aws/keys",

@@ -12,7 +12,7 @@ import (
 // Where a store is reached through a symbolic link there are two denials, one
 // for the path as written and one for where it leads, since one back end goes
 // by names and the other by files; so it is with the names in a store that people
-// have as links. Of the links on the way none is changed: who did would make
+// have as links. Nothing on the way is changed, links among it: who did would make
 // another file the store.
 //
 // The stores of the account's own home are guarded as well where the
@@ -31,7 +31,7 @@ func SensitivePaths(h *Host) []Denial {
 			continue
 		}
 		deny := func(p, match string, access Access, class Class) {
-			if key := p + "\x00" + match + "\x00" + class.String(); p != "" && p != noFile && !seen[key] {
+			if key := p + "\x00" + match + "\x00" + access.String() + class.String(); p != "" && p != noFile && !seen[key] {
 				seen[key] = true
 				denials = append(denials, Denial{
 					Path: p, Match: match, Access: access, Class: class,
@@ -41,11 +41,12 @@ func SensitivePaths(h *Host) []Denial {
 		}
 		leads := func(name, match string) (to string) {
 			to, _, _ = look.at(name)
-			if to != name && to != "" {
+			if to != name && (to != "" || len(h.Links(name)) > 0) {
 				deny(to, match, AllAccess, Sensitive)
-				for _, link := range h.Links(name) {
-					if path.Dir(link) != "/" && !OfSystem(link) {
-						deny(link, "", Write|Create|Delete, Control)
+				_, way, _ := h.Held(name, Origin{})
+				for _, step := range way {
+					if path.Dir(step.Path) != "/" && !OfSystem(step.Path) {
+						deny(step.Path, "", step.Access, Control)
 					}
 				}
 			}

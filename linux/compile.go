@@ -290,6 +290,9 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			}
 			c.plan.Linked = append(c.plan.Linked, d)
 			c.noteNames(&d, denials.Root)
+			if !inTree(denials.Root, d.Path) {
+				c.noteNamed(&d)
+			}
 		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {

@@ -27,7 +27,6 @@ type Protected struct {
 // those beneath trees, which may be read but not changed.
 func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protected {
 	p := &Protected{host: h}
-	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
 	for _, tree := range trees {
 		if tree != "" {
 			p.profile.Denials = append(p.profile.Denials, profiles.Denial{
@@ -49,6 +48,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
 		p.profile.Denials = append(p.profile.Denials, homeControls(h, []string{workspace})...)
 	}
+	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
 	p.profile.DenyAliases(h)
 	p.search(1)
 	return p

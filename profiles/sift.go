@@ -17,6 +17,7 @@ import (
 type Sift struct {
 	Root    string
 	Denials []Denial
+	granted []PathRule // the profile's
 	sieve   *Sieve
 
 	found    []Denial // by the present call of Through
@@ -47,7 +48,7 @@ func (p *Profile) Sifts() []*Sift {
 	}
 	for i := range p.Denials {
 		if d := &p.Denials[i]; d.Match != "" && (d.Class != Control || d.Origin.Source == OfControlFiles && len(d.Except) > 0) && at(d) == nil {
-			sifts = append(sifts, &Sift{Root: d.Path})
+			sifts = append(sifts, &Sift{Root: d.Path, granted: p.Paths})
 		}
 	}
 	for i := range p.Denials {
@@ -96,8 +97,9 @@ func points(name string, t fs.FileMode) bool {
 // where something is denied there: a link, or a file by which git finds a
 // repository; and of what is reached from what these deny in turn, and of what could
 // be changed for another to be reached, or moved to where nobody looks. It leaves out
-// what it gave before. Only what lies beneath the root is denied as a secret: that a
-// link is called *.pem closes nothing of the system's.
+// what it gave before. Only what lies beneath the root, or beneath another tree that was
+// granted, is denied as a secret: that a link is called *.pem closes nothing of the
+// system's.
 func (s *Sift) Through(h *Host, path string, t fs.FileMode) []Denial {
 	s.found = nil
 	s.through(h, path, s.leading(path, t))
@@ -123,10 +125,11 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		return
 	}
 	through := func(target string) {
-		_, inside := beneath(s.Root, target)
+		tree, inside := s.treeOf(target)
 		_, above := beneath(target, s.Root)
 		for _, d := range leading {
-			if d.Covers(name) && (above || d.Class != Control && (!inside || d.Spares(target))) {
+			of := Denial{Path: tree, Except: d.Except}
+			if d.Covers(name) && (above || d.Class != Control && (!inside || of.Spares(target))) {
 				continue
 			}
 			for _, there := range d.Through(name, target) {
@@ -148,6 +151,27 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 			through(common)
 		}
 	}
+}
+
+// treeOf gives the tree in which something may be a secret: the root, or another that
+// was granted. All of that is none, nor what the system and toolchains have.
+func (s *Sift) treeOf(target string) (tree string, ok bool) {
+	if _, ok := beneath(s.Root, target); ok {
+		return s.Root, true
+	}
+	if OfSystem(target) {
+		return "", false
+	}
+	for i := range s.granted {
+		switch r := &s.granted[i]; {
+		case !r.covers(target):
+		case r.Origin.Source == "built-in:base" || r.Origin.Source == "built-in:toolchains":
+			return "", false
+		case r.Tree && r.Path != target:
+			tree = r.Path
+		}
+	}
+	return tree, tree != ""
 }
 
 // noFile is what names lead to that are to be no file.
@@ -178,14 +202,21 @@ func (s *Sift) add(d Denial) bool {
 const mostBeyond = 16384
 
 // beyond follows what d, to which something led, is about. Where not all of that can
-// be looked at, nothing beneath the root may be what it leads to.
+// be looked at, nothing beneath the root, or in the same tree, may be what it leads to.
 func (s *Sift) beyond(h *Host, d *Denial) {
 	s.through(h, d.Path, []*Denial{d})
 	var search func(dir string)
 	search = func(dir string) {
 		entries, err := fs.ReadDir(h.FS, relative(dir))
 		if s.searched++; s.searched > mostBeyond || err != nil && !errors.Is(err, fs.ErrNotExist) && h.searchable(dir) {
-			s.add(Denial{Path: s.Root, Access: d.Access, Class: d.Class, Origin: d.Origin})
+			all := Denial{Path: s.Root, Access: d.Access, Class: d.Class, Origin: d.Origin}
+			s.add(all)
+			if tree, ok := s.treeOf(d.Path); ok {
+				if _, above := beneath(tree, s.Root); !above {
+					all.Path = tree
+					s.add(all)
+				}
+			}
 			return
 		}
 		for _, e := range entries {

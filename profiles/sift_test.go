@@ -10,10 +10,11 @@ import (
 	"skillrun/profiles"
 )
 
-// through gives a profile of a workspace "/w" with what names in it lead to denied.
-func through(t *testing.T, h *profiles.Host) *profiles.Profile {
+// through gives a profile of a workspace "/w", beside which others were granted, with
+// what names in it lead to denied.
+func through(t *testing.T, h *profiles.Host, others ...profiles.PathRule) *profiles.Profile {
 	t.Helper()
-	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}}
+	p := &profiles.Profile{Paths: append(others, profiles.PathRule{Path: "/w", Tree: true, Access: profiles.AllAccess})}
 	p.Denials = append(profiles.WorkspaceSecrets("/w"), profiles.ControlFiles("/w")...)
 	for _, s := range p.Sifts() {
 		err := fs.WalkDir(h.FS, s.Root[1:], func(name string, e fs.DirEntry, err error) error {
@@ -26,7 +27,36 @@ func through(t *testing.T, h *profiles.Host) *profiles.Profile {
 			t.Fatal(err)
 		}
 	}
+	p.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
 	return p
+}
+
+// TestThroughLinkedOut: what a secret's name leads to is one in another tree that was
+// granted, but not all of that, nor what was granted by its own name, nor the system's.
+func TestThroughLinkedOut(t *testing.T) {
+	h := machine("/w/.env -> /g/prod/values", "/g/prod/values", "/g/prod/other", "/w/.env.d -> /g/dir", "/g/dir/one -> ../../r/one", "/r/one", "/r/two", "/w/.env.all -> /r", "/w/.env.up -> /",
+		"/w/.env.none -> /n/x", "/n/x", "/w/.env.own -> /own", "/own", "/w/ca.pem -> /etc/ssl/ca.pem", "/etc/ssl/ca.pem", "/w/py.pem -> /tool/ca.pem", "/tool/ca.pem", "/w/.env.example2 -> /g/.env.example", "/g/.env.example",
+		"/w/.env.mid -> /g/mid", "/g/mid -> /n/y", "/n/y", "/w/.env.new -> /g/x/../new", "/g/x/old")
+	rule := func(path, source string) profiles.PathRule {
+		return profiles.PathRule{Path: path, Tree: true, Access: profiles.AllAccess, Origin: profiles.Origin{Source: source}}
+	}
+	own := rule("/own", "--grant")
+	own.Tree = false
+	const write, create, change, read = profiles.Write, profiles.Create, profiles.Delete, profiles.Read
+	p := through(t, h, rule("/g", "--grant"), rule("/r", "--mount"), rule("/etc", "--grant"), rule("/tool", "built-in:toolchains"), own)
+	for _, c := range []struct {
+		path   string
+		access profiles.Access
+		want   bool
+	}{
+		{"/g/prod/values", read, false}, {"/g/prod/values", write, false}, {"/g/prod/other", read, true}, {"/g/prod/other", write, true}, {"/g/dir/x", read, false}, {"/r/one", read, false}, {"/r/two", read, true},
+		{"/n/x", read, true}, {"/own", read, true}, {"/etc/ssl/ca.pem", read, true}, {"/tool/ca.pem", read, true}, {"/g/.env.example", read, true},
+		{"/g/mid", change, false}, {"/n/y", read, true}, {"/g/new", create, false}, {"/g/x", change, false}, {"/g/x/old", write, true},
+	} {
+		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
+			t.Errorf("%s of %s: %t", c.access.Word(), c.path, v.Allowed)
+		}
+	}
 }
 
 // TestThroughLinked: what a denied name finally leads to is denied, by way of links in
@@ -113,7 +143,7 @@ func TestThroughStaysTooFar(t *testing.T) {
 	}
 }
 
-// wide is a machine with so many directories in "/o". One that is closed cannot be
+// wide is a machine with so many directories in "/g/o". One that is closed cannot be
 // listed, and nothing in one that is shut is reached either.
 type wide struct {
 	fstest.MapFS
@@ -123,7 +153,7 @@ type wide struct {
 
 func (w wide) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	switch info, _ := w.Lstat("w"); {
-	case name == "o" && w.dirs > 0:
+	case name == "g/o" && w.dirs > 0:
 		for range w.dirs {
 			entries = append(entries, fs.FileInfoToDirEntry(info))
 		}
@@ -142,17 +172,23 @@ func (w wide) Lstat(name string) (fs.FileInfo, error) {
 }
 
 // TestThroughBounds: where what a denied name leads to is too much to be looked at, or
-// cannot be, all of the workspace may be what it leads to.
+// cannot be, all of the workspace, and of the tree that this is in, may be what it leads
+// to.
 func TestThroughBounds(t *testing.T) {
 	for _, c := range []struct {
 		wide
 		want bool
-	}{{wide{dirs: 16383}, true}, {wide{dirs: 16384}, false}, {wide{closed: "o/w"}, false}, {wide{shut: "o/w"}, true}} {
-		h := machine("/w/.claude -> /o", "/w/x", "/o/w/")
-		c.MapFS = h.FS.(fstest.MapFS)
-		h.FS = c.wide
-		if v := through(t, h).Allows("/w/x", profiles.Write); v.Allowed != c.want {
-			t.Errorf("%d directories, closed %q, shut %q: %t", c.dirs, c.closed, c.shut, v.Allowed)
+	}{{wide{dirs: 16383}, true}, {wide{dirs: 16384}, false}, {wide{closed: "g/o/w"}, false}, {wide{shut: "g/o/w"}, true}} {
+		for name, access := range map[string]profiles.Access{".claude": profiles.Write, ".env": profiles.Read} {
+			h := machine("/w/"+name+" -> /g/o", "/w/x", "/g/o/w/", "/g/x", "/n/x")
+			c.MapFS = h.FS.(fstest.MapFS)
+			h.FS = c.wide
+			p := through(t, h, profiles.PathRule{Path: "/g", Tree: true, Access: profiles.AllAccess})
+			for path, want := range map[string]bool{"/w/x": c.want, "/g/x": c.want, "/n/x": true} {
+				if v := p.Allows(path, access); v.Allowed != want {
+					t.Errorf("%d directories, closed %q, shut %q: %s %t", c.dirs, c.closed, c.shut, path, v.Allowed)
+				}
+			}
 		}
 	}
 }

@@ -249,6 +249,47 @@ cat conf/staged x.key .env.example; echo ok >ci/free; echo ok >conf/free`
 	}
 }
 
+// What a secret's name leads to is one in another tree that the run may read, too, by
+// all of its names there; what is granted by itself is not.
+func TestDeniedElsewhere(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	scene := func() *agent {
+		a := newAgent(t)
+		for _, name := range []string{"mounted/prod/values", "granted/values", "own/values"} {
+			a.write(name, "hidden "+name+"\n")
+		}
+		a.write("mounted/free", "free\n")
+		if err := os.Link(filepath.Join(a.root, "mounted/prod/values"), filepath.Join(a.root, "mounted/other")); err != nil {
+			t.Fatal(err)
+		}
+		for name, to := range map[string]string{".env": "../mounted/prod/values", ".env.prod": "../granted/values", ".env.own": "../own/values"} {
+			if err := os.Symlink(to, filepath.Join(a.work, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a
+	}
+	const tries = "cat .env ../mounted/prod/values ../mounted/other; mv ../mounted/prod/values ../mounted/x; cat ../mounted/x; cat ../granted/values .env.prod; cat ../own/values ../mounted/free; echo ok >../mounted/new"
+	const beside = "hidden own/values\nfree\n"
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := scene()
+			cmd := exec.Command(program(t), append(slices.Clip(flags), "--mount", "m=../mounted:rw", "--grant", "filesystem.read:"+a.root+"/granted", "--grant", "filesystem.read:"+a.root+"/own/values", "--", "sh", "-c", tries)...)
+			cmd.Dir, cmd.Env = a.work, a.env
+			out, err := cmd.Output()
+			if string(out) != beside || a.read("mounted/new") != "ok\n" {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	a := scene()
+	cmd := exec.Command("sh", "-c", tries)
+	cmd.Dir = a.work
+	if out, _ := cmd.Output(); strings.Count(string(out), "hidden mounted") < 4 || strings.Count(string(out), "hidden granted") != 2 {
+		t.Errorf("control: %s", out)
+	}
+}
+
 // What is on the way to where a denied name leads is not made to lead elsewhere, by who
 // may delete, too.
 func TestDeniedWays(t *testing.T) {

@@ -262,7 +262,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 		if !c.sealed(root, err) {
 			c.plan.Linked = append(c.plan.Linked, profiles.Denial{
 				Path: root, Access: denials.Access(), Class: profiles.Sensitive,
-				Origin: profiles.Origin{Source: "built-in:closed-directories", Reason: "cannot be listed: what is in it may be secret"},
+				Origin: profiles.Origin{Source: OfClosed, Reason: "cannot be listed: what is in it may be secret"},
 			})
 		}
 		return
@@ -285,9 +285,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			}
 		}
 		for _, d := range denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type()) {
-			if d.Class == profiles.Sensitive {
-				d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(e.Name())+" leads to it"
-			}
+			d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(e.Name())+" leads to it"
 			c.plan.Linked = append(c.plan.Linked, d)
 			c.noteNames(&d, denials.Root)
 			if !inTree(denials.Root, d.Path) {

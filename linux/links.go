@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -19,23 +20,30 @@ import (
 type linked struct {
 	denial *profiles.Denial
 	root   string
+	name   string // by which it is denied
 }
 
-// OfLinks is the source of a secret's denial that is of what a link of a denied name
-// leads to. No grant lifts it: of that name it would be one of a link that a run may
-// have made.
-const OfLinks = "built-in:links"
+// Sources of denials that a plan adds, which no grant of what they name lifts.
+const (
+	// OfLinks: what a link of a denied name leads to. A grant of that name would be
+	// one of a link that a run may have made.
+	OfLinks = "built-in:links"
+	// OfNames: another name of a file that is denied by one.
+	OfNames = "built-in:names"
+	// OfClosed: a directory that cannot be looked through.
+	OfClosed = "built-in:closed-directories"
+)
 
 // noteLinks remembers a denied file with several names.
 func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, root string) {
 	id, names := linkCount(info)
-	if names < 2 || !info.Mode().IsRegular() || !d.Covers(p) || slices.Contains(c.linked[id], linked{d, root}) {
+	if names < 2 || !info.Mode().IsRegular() || !d.Covers(p) || slices.ContainsFunc(c.linked[id], func(l linked) bool { return l.denial == d && l.root == root }) {
 		return
 	}
 	if c.linked == nil {
 		c.linked = map[fileID][]linked{}
 	}
-	c.linked[id] = append(c.linked[id], linked{d, root})
+	c.linked[id] = append(c.linked[id], linked{d, root, p})
 }
 
 // noteNamed remembers the file that a denial is of, in a tree that the run has, if it
@@ -116,7 +124,8 @@ func (c *compiler) findLinks() {
 			}
 			for _, l := range c.linked[id] {
 				if d := l.denial; !d.Covers(p) {
-					c.plan.Linked = append(c.plan.Linked, profiles.Denial{Path: p, Access: d.Access, Class: d.Class, Origin: d.Origin})
+					c.plan.Linked = append(c.plan.Linked, profiles.Denial{Path: p, Access: d.Access, Class: d.Class, Origin: profiles.Origin{
+						Source: OfNames, Reason: d.Origin.Reason + ": " + strconv.Quote(path.Base(l.name)) + " is the same file"}})
 				}
 			}
 		}

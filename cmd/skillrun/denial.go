@@ -62,13 +62,19 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	default:
 		b.WriteString(" (not granted)")
 	}
-	if den != nil && (den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr)) {
-		b.WriteString(" - this needs the user")
-		return b.String()
-	}
-	if den != nil && den.Origin.Source == linux.OfLinks {
-		b.WriteString(" - no grant lifts it while the link is there")
-		return b.String()
+	if den != nil {
+		needs, why := den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr), lasting(den)
+		switch {
+		case needs && why != "":
+			b.WriteString(" - this needs the user: " + why)
+			return b.String()
+		case needs:
+			b.WriteString(" - this needs the user")
+			return b.String()
+		case why != "":
+			b.WriteString(" - " + why)
+			return b.String()
+		}
 	}
 	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {
 		b.WriteString(" - no server of the run listens there")
@@ -93,6 +99,21 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		b.WriteString(" (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach")
 	}
 	return b.String()
+}
+
+// lasting says why no grant of what is refused lifts a denial, "" if one does.
+func lasting(d *profiles.Denial) string {
+	switch d.Origin.Source {
+	case sandbox.OfRuns:
+		return "no grant lifts it"
+	case linux.OfLinks:
+		return "no grant lifts it while the link is there"
+	case linux.OfNames:
+		return "no grant of this name lifts it"
+	case linux.OfClosed:
+		return "no grant lifts it while the directory cannot be listed"
+	}
+	return ""
 }
 
 // grantFlag is a grant as it is typed to a shell, since people paste it and a

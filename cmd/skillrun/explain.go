@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"skillrun/linux"
 	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -190,6 +189,13 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 			profiles.Read: profiles.ClauseRead, profiles.Write: profiles.ClauseWrite, profiles.Create: profiles.ClauseWrite,
 			profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
 		}[bit]
+		if v.Denial != nil { // of several, one that nothing lifts
+			for i := range linked {
+				if d := &linked[i]; d.Access&bit != 0 && d.Covers(resolved) {
+					v.Denial = d
+				}
+			}
+		}
 		switch {
 		case v.Denial != nil:
 			why = "denied " + v.Denial.Path
@@ -200,10 +206,10 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 			if v.Denial.Class == profiles.Control {
 				clause = profiles.ClauseControl
 			}
-			// Who asks about it means it: no script provokes this line. Nothing lifts what
-			// is denied for a link's sake.
-			byLink := slices.ContainsFunc(linked, func(d profiles.Denial) bool { return d.Access&bit != 0 && d.Covers(resolved) })
-			if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !byLink && !slices.Contains(j.decisive, resolved) {
+			if tail := lasting(v.Denial); tail != "" {
+				why += "; " + tail
+			} else if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
+				// Who asks about it means it: no script provokes this line.
 				lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
 			}
 		case v.Rule != nil:
@@ -420,12 +426,9 @@ func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.
 		if d.Match != "" {
 			name += "/**/" + d.Match
 		}
-		tail := ""
-		switch d.Origin.Source {
-		case sandbox.OfRuns:
-			tail = "; no grant lifts it"
-		case linux.OfLinks:
-			tail = "; no grant lifts it while the link is there"
+		tail := lasting(&d)
+		if tail != "" {
+			tail = "; " + tail
 		}
 		fmt.Fprintf(w, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}

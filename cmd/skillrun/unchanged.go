@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"skillrun/linux"
 	"skillrun/policy/session"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -14,9 +15,10 @@ import (
 // unchanged is a control file that the run wanted to change: programs go on without,
 // and git, for one, then takes what is there for a change of the user's.
 type unchanged struct {
-	path  string
-	root  string // what a grant of it names, "" if there is none
-	grant string // that would have let it, "" if that is not for a line to say
+	path    string
+	root    string // what a grant of it names, "" if there is none
+	grant   string // that would have let it, "" if that is not for a line to say
+	lasting string // why no grant of it would
 }
 
 // unchangedBy gives what a refusal left as it was, if that is a control file.
@@ -26,11 +28,11 @@ type unchanged struct {
 func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 	den := d.Verdict.Denial
 	const change = profiles.Write | profiles.Create | profiles.Delete
-	if den == nil || den.Class != profiles.Control || den.Origin.Source != profiles.OfControlFiles || d.Inner || d.Socket || d.Access&change == 0 {
+	if den == nil || den.Class != profiles.Control || !slices.Contains([]string{profiles.OfControlFiles, linux.OfLinks, linux.OfNames}, den.Origin.Source) || d.Inner || d.Socket || d.Access&change == 0 {
 		return unchanged{}, false
 	}
-	u := unchanged{path: d.Path}
-	if den.Covers(d.Path) {
+	u := unchanged{path: d.Path, lasting: lasting(den)}
+	if den.Covers(d.Path) && u.lasting == "" {
 		u.root = d.Path
 	}
 	if den.UnlessWithin && u.root != "" {
@@ -101,9 +103,13 @@ func (r *recorder) tellUnchanged(code int) {
 			flags = append(flags, g)
 		}
 	}
+	able := slices.IndexFunc(r.unchanged, func(u unchanged) bool { return u.lasting == "" })
 	switch {
+	case able < 0 && r.show: // its line said so
+	case able < 0:
+		hint("%s: %s", typed(r.unchanged[0].path, "FILE"), r.unchanged[0].lasting)
 	case len(flags) == 0 || !r.person:
-		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", typed(r.unchanged[0].path, "FILE"))
+		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", typed(r.unchanged[able].path, "FILE"))
 	default:
 		hint("%s lets a run replace it, with whatever it brings; git restore then brings back what was left out", strings.Join(flags, " "))
 	}

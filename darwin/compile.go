@@ -14,6 +14,9 @@ import (
 type Policy struct {
 	source string
 	params []Param
+	// Repository is the directory ".git" of the workspace, where there was none and the
+	// run may make it: it holds what git obeys. "" if not.
+	Repository string
 	// Receipt says for each clause of the Profile how strongly it is held.
 	Receipt profiles.Receipt
 }
@@ -71,7 +74,7 @@ func Compile(p *profiles.Profile, f *Facts) (*Policy, error) {
 	c.writeGrants()
 	c.writeNetwork()
 	c.writeDenials()
-	return &Policy{source: c.w.b.String(), params: c.w.params, Receipt: c.receipt()}, nil
+	return &Policy{source: c.w.b.String(), params: c.w.params, Repository: c.repository, Receipt: c.receipt()}, nil
 }
 
 // compiler holds what one compilation works out, in this order.
@@ -83,6 +86,8 @@ type compiler struct {
 	grants  []profiles.PathRule // the Profile's, the run's own, the commands
 	denials []profiles.Denial   // those that reach into a grant
 	w       *writer
+	// repository is the one that the run may make, "" for none.
+	repository string
 }
 
 func (c *compiler) prepare() error {
@@ -98,6 +103,7 @@ func (c *compiler) prepare() error {
 	slices.Sort(c.exists)
 	c.addGrants()
 	c.addDenials()
+	c.repository = c.ownRepository()
 	if err := c.checkSpellings(); err != nil {
 		return err
 	}

@@ -302,6 +302,26 @@ func (c *compiler) writePointers() {
 	}
 	slices.Sort(places)
 	re := "^(" + strings.Join(slices.Compact(places), "|") + ")/([^/]+/)*" + glob(".git") + exactly
+	own := ""
+	if c.repository != "" {
+		own = " (require-not " + c.w.literal(c.repository) + ")"
+	}
 	c.w.rule("what names a repository is not made, written or moved: .git", "deny",
-		[]string{"file-write-create", "file-write-data", "file-write-unlink", "file-link"}, []cond{{text: c.w.regex(re)}})
+		[]string{"file-write-create", "file-write-data", "file-write-unlink", "file-link"}, []cond{{text: c.w.regex(re), except: own}})
+}
+
+// ownRepository gives the ".git" of the workspace, if there is none yet and the run may
+// make it: all that is in it is the run's then. A file or link by that name gives it no
+// more than a directory, whose hooks and configuration it writes. Deeper ones are not
+// told from the user's: directories come and go.
+func (c *compiler) ownRepository() string {
+	p := c.profile.Workspace + "/.git"
+	unlessMade := func(d profiles.Denial) bool {
+		return d.Path == c.profile.Workspace && d.Match == ".git/hooks" && c.byHolder(&d)
+	}
+	there := func(e string) bool { return strings.EqualFold(e, p) || beneath(strings.ToLower(p), strings.ToLower(e)) }
+	if c.profile.Workspace == "" || !slices.ContainsFunc(c.denials, unlessMade) || slices.ContainsFunc(c.exists, there) || c.granted(p)&profiles.Create == 0 {
+		return ""
+	}
+	return p
 }

@@ -76,3 +76,21 @@ func TestRepositoryFiles(t *testing.T) {
 		"deny: @create W/new/.git", "deny: @create W/new/.GIT", "deny: @write W/sub/.GIT",
 		"allow: @read W/sub/.git", "allow: @create W/sub/.gitignore", "allow: @write W/sub/x.git", "allow: @write W/lib/.git/HEAD", "allow: @link W/lib/x W/x")
 }
+
+// TestRepositoryMade: where a workspace has no repository the run may make one, with all
+// that git puts in it, and none deeper or in another spelling.
+func TestRepositoryMade(t *testing.T) {
+	t.Parallel()
+	const verdicts = "VERDICT: @create W/.git|VERDICT: @unlink W/.git|VERDICT: @create W/.git/config|VERDICT: @create W/.git/hooks|VERDICT: @create W/.git/hooks/pre-commit.sample"
+	queries := func(verdict string) []string {
+		return strings.Split(strings.ReplaceAll(verdicts, "VERDICT", verdict), "|")
+	}
+	holds(t, mapped("W/lib/x", "W/README"), append(queries("allow"),
+		"allow: @create W/.git/HEAD", "allow: @create W/.git/info", "allow: @create W/.git/info/exclude", "allow: @create W/.git/objects/ab", "allow: @rename W/.git/config.lock W/.git/config",
+		"deny: @create W/.GIT", "deny: @create W/lib/.git", "deny: @create W/new/.git", "deny: @create W/.git/x/.git", "deny: @create W/.git/info/attributes", "deny: @create W/.git/worktrees",
+		"deny: @create W/.github", "deny: @create W/.claude", "deny: @unlink W")...)
+	holds(t, mapped("W/.git/HEAD", "W/.git/info/exclude"), append(queries("deny"), "allow: @create W/.git/index.lock")...)
+	for _, there := range []string{"W/.git", "W/.GIT", "W/.git -> x", "W/.GIT/HEAD"} {
+		holds(t, mapped(there), "deny: @create W/.git", "deny: @write W/.git", "deny: @unlink W/.git")
+	}
+}

@@ -88,6 +88,9 @@ func (c *compiler) leads(covers []cover) (both, unlink []cond) {
 		slices.Sort(merged[i].names)
 		merged[i].names = slices.Compact(merged[i].names)
 		f := cond{text: c.filter(&merged[i], exactly), except: c.exceptions(&merged[i], nil)}
+		if c.repository != "" { // git makes the second itself
+			f.except += " (require-not " + c.w.regex("^"+quote(c.repository)+"(/info)?$") + ")"
+		}
 		if merged[i].create {
 			both = append(both, f)
 		} else {

@@ -96,6 +96,11 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		spec.Ended(own.home())
 	}
 	result.Receipt = receipt
+	if policy.Repository != "" {
+		if _, err := os.Lstat(policy.Repository); err == nil {
+			result.ControlsMade = []string{policy.Repository}
+		}
+	}
 	if spec.Observe && spec.Refused != nil && (result.TimedOut || result.Limit != "" || result.Status != 0) {
 		s.tell(spec, profile, tag, begin)
 	}

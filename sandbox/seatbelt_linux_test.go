@@ -166,6 +166,27 @@ func TestSeatbeltLinked(t *testing.T) {
 	}
 }
 
+// TestSeatbeltRepositoryMade: the repository that a run makes in a workspace without one
+// is told of, and one that was there is not.
+func TestSeatbeltRepositoryMade(t *testing.T) {
+	for _, c := range []struct {
+		before, makes string
+		made          bool
+	}{{"x", ".git", true}, {"x", "git", false}, {".git", ".git/x", false}} {
+		m := newMac(t, through, "/bin/mkdir", c.makes)
+		p, ws := m.spec.Profile, m.spec.Dir
+		p.Paths = []profiles.PathRule{{Path: ws, Tree: true, Access: profiles.AllAccess}}
+		p.Denials = profiles.ControlFiles(ws)
+		if err := os.Mkdir(filepath.Join(ws, c.before), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.run(t)
+		if want := []string{filepath.Join(ws, ".git")}; err != nil || slices.Equal(r.ControlsMade, want) != c.made || len(r.ControlsMade) > 1 {
+			t.Errorf("%s, %s: %v, %v", c.before, c.makes, err, r.ControlsMade)
+		}
+	}
+}
+
 // TestSeatbeltFailures tells apart who failed, and nothing has run where it
 // was not the command.
 func TestSeatbeltFailures(t *testing.T) {

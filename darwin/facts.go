@@ -54,6 +54,8 @@ type Facts struct {
 	// Proxied says that hosts which are named are reached by a proxy of this
 	// machine's, which resolves them.
 	Proxied bool `json:"proxied,omitempty"`
+	// Unsearched says that there was too much to find all that denied names lead to.
+	Unsearched bool `json:"unsearched,omitempty"`
 	// HideNames refuses stat(2) of denied files as well. Listings of their
 	// directories then end with an error.
 	HideNames bool `json:"hide_names,omitempty"`

@@ -31,7 +31,7 @@ func holds(t *testing.T, fsys fs.FS, queries ...string) {
 	p, f := small(), standardFacts()
 	p.Paths = []profiles.PathRule{tree(workspace, rw|profiles.Delete, "filesystem.delete")}
 	p.Denials = append(profiles.WorkspaceSecrets(workspace), profiles.ControlFiles(workspace)...)
-	p = darwin.WithLinked(fsys, p)
+	p, _ = darwin.WithLinked(fsys, p, 1000)
 	f.Exists, f.Contents = darwin.Look(fsys, p, 1000)
 	policy, err := darwin.Compile(p, f)
 	if err != nil {

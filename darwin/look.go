@@ -53,20 +53,29 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 	return l.exists, l.contents
 }
 
+// MostSearched is how many entries of directories [WithLinked] looks at before a run:
+// some seconds.
+const MostSearched = 1_000_000
+
 // WithLinked gives the profile with denials of what denied names lead to, since the
-// kernel asks about a file by its own name: see [profiles.Sift]. All of the trees in
-// which names are denied is searched, and fsys is the machine's file system.
-func WithLinked(fsys fs.FS, p *profiles.Profile) *profiles.Profile {
+// kernel asks about a file by its own name: see [profiles.Sift]. The trees in which
+// names are denied are searched, and fsys is the machine's file system. It looks at no
+// more than limit entries; if that does not suffice all is false, for
+// [Facts.Unsearched].
+func WithLinked(fsys fs.FS, p *profiles.Profile, limit int) (q *profiles.Profile, all bool) {
 	host := &profiles.Host{OS: "darwin", FS: fsys}
-	q := *p
-	q.Denials = slices.Clip(q.Denials)
+	with := *p
+	with.Denials = slices.Clip(with.Denials)
 	for _, sift := range p.Sifts() {
 		var walk func(dir string)
 		walk = func(dir string) {
 			entries, _ := fs.ReadDir(fsys, fsName(dir)) // what cannot be listed leads nowhere
 			for _, e := range entries {
+				if limit--; limit < 0 {
+					return
+				}
 				at := profiles.Below(dir, e.Name())
-				q.Denials = append(q.Denials, sift.Through(host, at, e.Type())...)
+				with.Denials = append(with.Denials, sift.Through(host, at, e.Type())...)
 				if e.IsDir() {
 					walk(at)
 				}
@@ -74,7 +83,7 @@ func WithLinked(fsys fs.FS, p *profiles.Profile) *profiles.Profile {
 		}
 		walk(sift.Root)
 	}
-	return &q
+	return &with, limit >= 0
 }
 
 // deletes says whether a tree that covers path grants Delete.

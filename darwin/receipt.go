@@ -21,9 +21,16 @@ func (c *compiler) receipt() profiles.Receipt {
 
 	kernel(profiles.ClauseRead, "")
 	kernel(profiles.ClauseWrite, "")
-	kernel(profiles.ClauseDeny, "by name: a hard link to a denied file that was there before reads it")
+	named := func(name, note string) {
+		if c.facts.Unsearched {
+			add(name, profiles.None, "", fmt.Sprintf("links lead from denied names to what is not known: the trees have more than %d files to be looked through", MostSearched))
+			return
+		}
+		kernel(name, note)
+	}
+	named(profiles.ClauseDeny, "by name: a hard link to a denied file that was there before reads it")
 	kernel(profiles.ClauseExecute, "")
-	kernel(profiles.ClauseControl, c.controlNote())
+	named(profiles.ClauseControl, c.controlNote())
 	kernel(profiles.ClauseMetadata, "inside writable trees access lists and set-uid are refused, group and world write bits are not")
 	c.networkClauses(add)
 	kernel(profiles.ClauseProcesses, "")

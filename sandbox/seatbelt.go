@@ -58,8 +58,8 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 		return Result{}, err
 	}
 	defer proxy.close()
-	profile := darwin.WithLinked(spec.Files, own.guarded(spec.Profile, spec.Caches))
-	policy, tag, err := s.compile(spec, profile, own, proxy)
+	profile, all := darwin.WithLinked(spec.Files, own.guarded(spec.Profile, spec.Caches), darwin.MostSearched)
+	policy, tag, err := s.compile(spec, profile, own, proxy, all)
 	if err != nil {
 		return Result{}, err
 	}
@@ -108,12 +108,12 @@ func (s *seatbelt) run(spec *Spec) (Result, error) {
 }
 
 // compile makes the policy of a run, with the tag of its denials.
-func (s *seatbelt) compile(spec *Spec, p *profiles.Profile, own *own, proxy *proxy) (*darwin.Policy, string, error) {
+func (s *seatbelt) compile(spec *Spec, p *profiles.Profile, own *own, proxy *proxy, searched bool) (*darwin.Policy, string, error) {
 	facts := &darwin.Facts{
 		OS: "darwin", Version: s.version, Home: p.Home, Workspace: p.Workspace,
 		Tmp: own.temp(), PrivateHome: own.home(), Tag: "skillrun-" + filepath.Base(own.dir),
 		Links: links(spec.Path), ProxyPort: proxy.at(), BoundOutput: spec.BoundOutput,
-		Proxied: spec.Parents.Serve(&p.Network),
+		Proxied: spec.Parents.Serve(&p.Network), Unsearched: !searched,
 	}
 	facts.Exists, facts.Contents = darwin.Look(spec.Files, p, maxLook)
 	policy, err := darwin.Compile(p, facts)

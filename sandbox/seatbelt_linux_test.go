@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -183,6 +184,42 @@ func TestSeatbeltRepositoryMade(t *testing.T) {
 		r, err := m.run(t)
 		if want := []string{filepath.Join(ws, ".git")}; err != nil || slices.Equal(r.ControlsMade, want) != c.made || len(r.ControlsMade) > 1 {
 			t.Errorf("%s, %s: %v, %v", c.before, c.makes, err, r.ControlsMade)
+		}
+	}
+}
+
+// crowded is a file system of which one directory has so many files.
+type crowded struct {
+	fs.FS
+	dir   string
+	files int
+}
+
+func (c crowded) ReadDir(name string) ([]fs.DirEntry, error) {
+	if "/"+name != c.dir {
+		return fs.ReadDir(c.FS, name)
+	}
+	info, err := fs.Stat(c.FS, "bin/sh")
+	return slices.Repeat([]fs.DirEntry{fs.FileInfoToDirEntry(info)}, c.files), err
+}
+
+// TestSeatbeltBounds: where there are too many files to find what denied names lead to,
+// nothing runs, unless that is said to be no matter.
+func TestSeatbeltBounds(t *testing.T) {
+	for _, c := range []struct {
+		files int
+		allow []string
+		gaps  bool
+	}{{darwin.MostSearched, nil, false}, {darwin.MostSearched + 1, nil, true}, {darwin.MostSearched + 1, []string{profiles.ClauseDeny, profiles.ClauseControl}, false}} {
+		m := newMac(t, through, "/bin/echo", "ran")
+		p, ws := m.spec.Profile, m.spec.Dir
+		p.Paths = []profiles.PathRule{{Path: ws, Tree: true, Access: profiles.AllAccess}}
+		p.Denials = profiles.ControlFiles(ws)
+		m.spec.Files, m.spec.AllowGaps = crowded{os.DirFS("/"), ws, c.files}, c.allow
+		_, err := m.run(t)
+		var gaps *sandbox.GapError
+		if errors.As(err, &gaps) != c.gaps || c.gaps && len(gaps.Gaps) != 2 || (m.out.String() == "ran\n") == c.gaps {
+			t.Errorf("%d files, %q: %v: %q", c.files, c.allow, err, m.out.String())
 		}
 	}
 }

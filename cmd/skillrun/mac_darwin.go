@@ -32,7 +32,8 @@ func thisMac(j *job) (*darwin.Facts, error) {
 // lookAround lists what a policy for this machine wants to know, and gives the profile
 // with what names lead to here.
 func lookAround(f *darwin.Facts, p *profiles.Profile) *profiles.Profile {
-	p = darwin.WithLinked(os.DirFS("/"), p)
+	p, all := darwin.WithLinked(os.DirFS("/"), p, darwin.MostSearched)
+	f.Unsearched = !all
 	f.Exists, f.Contents = darwin.Look(os.DirFS("/"), p, maxLook)
 	if parents, err := egress.NewParents(os.Getenv); err == nil { // a run tells of it
 		f.Proxied = parents.Serve(&p.Network)

@@ -65,6 +65,7 @@ func TestLinked(t *testing.T) {
 		"deny: @read W/secrets/dev", "allow: @read W/secrets/other", "deny: @unlink W/mid", "deny: @rename W/y W/mid", "deny: @rename W/secrets W/s",
 		"deny: @unlink W/svc", "deny: @create W/editor/launch.json", "deny: @create W/store/config", "deny: @create W/h/post-commit", "allow: @write W/store/HEAD", "deny: @unlink W/store/hooks",
 		"deny: @unlink W/x", "allow: @create W/x/new", "deny: @create W/m", "allow: @unlink W/free", "deny: @link W/conf/real W/r")
+	holds(t, mapped("W/.claude -> .", "W/settings.json", "W/x"), "deny: @write W/settings.json", "deny: @create W/hooks/x", "allow: @read W/settings.json", "allow: @write W/x", "allow: @create W/src/settings.json")
 }
 
 // TestRepositoryFiles: a file or link by which git finds a repository is not made,

@@ -90,17 +90,15 @@ func (c *homeLinks) follow(name string, deep int, reason string) {
 	for i, tree := range c.trees {
 		switch {
 		case within(tree, name):
-		case err == nil && to != tree && within(tree, to):
-			guarded = true
+		case err == nil && within(tree, to):
+			guarded = guarded || to != tree
 			c.denials = append(c.denials, c.sifts[i].Beyond(c.host, d)...)
+			deep = max(deep, deepestOfHome) // of all of a tree only the links in it
 		default:
 			for _, step := range way {
 				if step.Path != tree && within(tree, step.Path) {
 					c.denials = append(c.denials, step)
 				}
-			}
-			if within(tree, to) {
-				deep = max(deep, deepestOfHome) // it is all that a run has
 			}
 		}
 	}

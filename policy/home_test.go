@@ -48,6 +48,7 @@ func TestHomeControls(t *testing.T) {
 			"/w/claude/free": true, "/w/in.csv": true, "/w/run.py": true,
 			"/w/five": false, "/w/six": true, "/w/themes": false, "/w/helix2": true,
 			"/w/augment": false, "/w/kilo": false, "/w/mise": false, "/w/jj": false,
+			"/w/hooks.json": false, "/w/rules/x": false, "/w/settings.json": true, // ~/.cursor is /w
 			"/data/vimrc": false, "/data/zed/new": false, "/data/other": true, "/w/way": false, "/w/file": false,
 		} {
 			if got := p.Allows(name, profiles.Write).Allowed; got != want {

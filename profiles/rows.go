@@ -22,6 +22,7 @@ type (
 		Match, Reason            string
 		UnlessMade, UnlessWithin bool
 		Everywhere               bool
+		Holds                    []string
 	}
 	ordinaryRow struct {
 		Name, Reason string

@@ -129,6 +129,13 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		_, above := beneath(target, s.Root)
 		for _, d := range leading {
 			of := Denial{Path: tree, Except: d.Except}
+			if d.Covers(name) && above && d.Class == Control {
+				for _, in := range obeyed(path.Base(name)) {
+					if there := (Denial{Path: Below(target, in), Access: d.Access, Class: d.Class, Origin: d.Origin}); s.add(there) {
+						s.beyond(h, &there)
+					}
+				}
+			}
 			if d.Covers(name) && (above || d.Class != Control && (!inside || of.Spares(target))) {
 				continue
 			}

@@ -97,6 +97,31 @@ func TestThroughLinked(t *testing.T) {
 	}
 }
 
+// TestThroughItself: of a name that leads to the tree itself, or above it, what is obeyed
+// beneath such a directory counts, by the names that it has there.
+func TestThroughItself(t *testing.T) {
+	for _, h := range []*profiles.Host{
+		machine("/w/.claude -> .", "/w/.vscode -> ../w", "/w/settings.json", "/w/commands -> docs", "/w/docs/x"),
+		machine("/w/.claude -> a", "/w/a -> /w", "/w/b/.vscode -> ../", "/w/commands -> docs"),
+	} {
+		p := through(t, h)
+		for name, want := range map[string]bool{
+			"/w/settings.json": false, "/w/settings.local.json": false, "/w/hooks/x": false, "/w/commands": false, "/w/docs/x": false, "/w/tasks.json": false,
+			"/w/x": true, "/w/src/settings.json": true, "/w/CLAUDE.md": true, "/w/config.toml": true, "/w/mcp.json": false,
+		} {
+			if v := p.Allows(name, profiles.Write); v.Allowed != want {
+				t.Errorf("%s: %t", name, v.Allowed)
+			}
+		}
+	}
+	p := through(t, machine("/w/sub/.claude -> ..", "/w/sub/up/.cursor -> /"))
+	for name, want := range map[string]bool{"/w/settings.json": false, "/w/sub/settings.json": true, "/hooks.json": false, "/w/hooks.json": true} {
+		if v := p.Allows(name, profiles.Write); v.Allowed != want {
+			t.Errorf("%s: %t", name, v.Allowed)
+		}
+	}
+}
+
 // TestThroughStays: what is on the way to where a denied name leads cannot be made to
 // lead elsewhere, be it a link, a directory that ".." is of, or what ends the way.
 func TestThroughStays(t *testing.T) {

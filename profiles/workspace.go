@@ -43,6 +43,17 @@ func ControlFiles(root string) []Denial {
 	return denials
 }
 
+// obeyed gives what counts right beneath a control file of a name, for where that is a
+// link to all of a tree.
+func obeyed(name string) []string {
+	for i := range controlRows {
+		if matchName(controlRows[i].Match, name) {
+			return controlRows[i].Holds
+		}
+	}
+	return nil
+}
+
 // RepositoryControls gives the denials that guard in dir, a git directory, what
 // [ControlFiles] guards in one that is called ".git".
 func RepositoryControls(dir string) []Denial {

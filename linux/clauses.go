@@ -263,8 +263,10 @@ func (c *compiler) receiptLimits() {
 		c.add(profiles.ClauseMemory, profiles.Kernel, "no limit asked for", "")
 	case f.Cgroup != "":
 		c.add(profiles.ClauseMemory, profiles.Kernel, "cgroup "+f.Cgroup, "")
-	case f.Children:
+	case f.Children && c.boundsData():
 		c.add(profiles.ClauseMemory, profiles.Restored, looking+"; rlimits", "the run is ended when it uses more, which may be for a moment; each process is bounded by the kernel")
+	case f.Children:
+		c.add(profiles.ClauseMemory, profiles.Restored, looking, "the run is ended when it uses more, which may be for a moment")
 	default:
 		c.add(profiles.ClauseMemory, profiles.None, "", "memory "+noChildren+"; each process is bounded by the kernel")
 	}

@@ -192,3 +192,37 @@ func TestNestedClauses(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOfAProcess: each process is bounded where somebody sets a limit of memory
+// and no cgroup holds it, or where nobody can look; not below a preset's limit,
+// where programs that reserve terabytes (-fsanitize=address) are to start. The receipt
+// says which.
+func TestMemoryOfAProcess(t *testing.T) {
+	const data = 2 // RLIMIT_DATA
+	for _, c := range []struct {
+		name          string
+		memory        int64
+		cgroup        string
+		children      bool
+		firm, bounded bool
+		says          string
+	}{
+		{"no limit", 0, "", true, true, false, "no limit asked for"},
+		{"a preset's, looked at", 1 << 30, "", true, false, false, "launcher, looking at the run"},
+		{"somebody's, looked at", 1 << 30, "", true, true, true, "launcher, looking at the run; rlimits"},
+		{"a preset's, unseen", 1 << 30, "", false, false, true, ""},
+		{"somebody's, in a cgroup", 1 << 30, "v2", true, true, false, "cgroup v2"},
+	} {
+		p := &profiles.Profile{Workspace: "/w", Limits: profiles.Limits{Memory: c.memory}}
+		plan := linux.Compile(p, linux.Features{Landlock: 7, Seccomp: true, Notify: true, Cgroup: c.cgroup, Children: c.children},
+			linux.Facts{FS: fstest.MapFS{"w/x": {}}, Supervise: true, Firm: c.firm})
+		if got := slices.ContainsFunc(plan.Rlimits, func(r linux.Rlimit) bool { return r.Resource == data }); got != c.bounded {
+			t.Errorf("%s: each process is bounded: %t, want %t", c.name, got, c.bounded)
+		}
+		for _, clause := range plan.Receipt {
+			if clause.Name == profiles.ClauseMemory && clause.Mechanism != c.says {
+				t.Errorf("%s: the receipt says %q, want %q", c.name, clause.Mechanism, c.says)
+			}
+		}
+	}
+}

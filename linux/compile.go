@@ -53,6 +53,9 @@ type Facts struct {
 	// Proxied says that hosts which are named are reached by a proxy of this
 	// machine's, which resolves them.
 	Proxied bool
+	// Firm says that the limit of memory is somebody's own or a strict run's, so
+	// that the kernel bounds each process where no control group bounds the run.
+	Firm bool
 	// Foreign says that the workspace belongs to another user than the one
 	// who runs, so that root without capabilities could not use it.
 	Foreign bool
@@ -626,9 +629,17 @@ const (
 // use: stacks of threads and heaps are reserved long before they are used.
 const memorySlack = 512 << 20
 
-// rlimits bounds each process. Where no cgroup holds the sum of memory, this is
-// the net below the launcher's looking at it. It is on data, never on address
-// space: runtimes reserve far more than they use. The number of processes is the
+// boundsData says whether each process is bounded, where no cgroup holds the sum of
+// memory: as the net below the launcher's looking at it, or because nobody looks. It
+// is on data, never on address space: runtimes reserve far more than they use. Yet
+// programs that gcc and clang check (-fsanitize=address, thread) reserve terabytes of
+// data and do not start then, so a preset's limit, which is there for runaways, is
+// looked at only.
+func (c *compiler) boundsData() bool {
+	return c.p.Limits.Memory > 0 && c.f.Cgroup == "" && (c.facts.Firm || !c.f.Children)
+}
+
+// rlimits bounds each process. The number of processes is the
 // user's own count outside a user namespace, so it is set inside only, with room
 // for the guardian, and one more, so that being there can be seen.
 func (c *compiler) rlimits() {
@@ -644,7 +655,7 @@ func (c *compiler) rlimits() {
 		add(rlimitCPU, int64((l.CPU+999999999)/1000000000)+1)
 	}
 	add(rlimitFsize, l.FileSize)
-	if l.Memory > 0 && c.f.Cgroup == "" {
+	if c.boundsData() {
 		add(rlimitData, l.Memory+min(memorySlack, math.MaxInt64-l.Memory))
 	}
 	if c.countsProcesses() && l.Processes > 0 && c.f.Cgroup == "" {

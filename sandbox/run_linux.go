@@ -307,7 +307,7 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 	of := func(o *own) linux.Facts {
 		facts := factsFor(o, spec.Profile, f, spec.Files, spec.Mounts)
 		facts.Dir, facts.Observe, facts.CountsOutput, facts.Gate = spec.Dir, spec.Observe, spec.countsOutput(), gate
-		facts.Proxied = spec.Parents.Serve(&spec.Profile.Network)
+		facts.Proxied, facts.Firm = spec.Parents.Serve(&spec.Profile.Network), spec.Firm
 		return facts
 	}
 	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn), cache: o.cache}
@@ -323,14 +323,14 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 
 // PlanFor compiles a profile as a run on a machine with these features would
 // have it, for explaining: the run's own directories have a name that stands
-// for theirs. caches is the directory of those that are kept, "" for none.
-func PlanFor(p *profiles.Profile, f linux.Features, h *profiles.Host, parents *egress.Parents, caches string) *linux.Plan {
+// for theirs. caches is the directory of those that are kept, "" for none; firm is [Spec.Firm].
+func PlanFor(p *profiles.Profile, f linux.Features, h *profiles.Host, parents *egress.Parents, caches string, firm bool) *linux.Plan {
 	f.Namespaces = f.Namespaces && !p.Process.Query
 	stands := standsIn()
 	facts := factsFor(stands, p, f, h.FS, h.Mounts)
 	facts.Gate = gateSockets(&p.Network, f)
 	facts.CountsOutput = true
-	facts.Proxied = parents.Serve(&p.Network)
+	facts.Proxied, facts.Firm = parents.Serve(&p.Network), firm
 	return linux.Compile(stands.guarded(p, caches), f, facts)
 }
 

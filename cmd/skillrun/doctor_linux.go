@@ -54,7 +54,7 @@ func limitsHere(features any) []profiles.Clause {
 	if os.WriteFile(dir+"/.env", nil, 0o600) != nil {
 		return nil
 	}
-	for _, c := range sandbox.PlanFor(p, f, &profiles.Host{FS: os.DirFS("/")}, nil, "").Receipt {
+	for _, c := range sandbox.PlanFor(p, f, &profiles.Host{FS: os.DirFS("/")}, nil, "", false).Receipt {
 		if c.Strength == profiles.None {
 			list = append(list, c)
 		}

@@ -27,7 +27,7 @@ func TestLinuxElsewhere(t *testing.T) {
 		"limits":  {Limits: profiles.Limits{Memory: 1 << 30, Processes: 64, Output: 1 << 20}},
 	} {
 		for machine, f := range map[string]linux.Features{"some": someLinux(), "without namespaces": bare, "nothing": {}} {
-			want := sandbox.PlanFor(p, f, &profiles.Host{FS: os.DirFS("/")}, nil, "").Receipt
+			want := sandbox.PlanFor(p, f, &profiles.Host{FS: os.DirFS("/")}, nil, "", false).Receipt
 			if diff := cmp.Diff(want, linuxReceipt(p, f, os.DirFS("/"))); diff != "" {
 				t.Errorf("%s, %s (-on Linux +elsewhere):\n%s", name, machine, diff)
 			}

@@ -25,7 +25,7 @@ func planFor(c *cli.Context, j *job, p *profiles.Profile) (*linux.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.PlanFor(p, f, j.host, parents, j.caches()), nil
+	return sandbox.PlanFor(p, f, j.host, parents, j.caches(), j.firm()), nil
 }
 
 // planReceipt gives the receipt of a run, and the denials that its plan adds.

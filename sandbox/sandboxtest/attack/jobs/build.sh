@@ -2,6 +2,8 @@
 printf '#include <stdio.h>\nint main(void) { puts("compiled"); return 0; }\n' > m.c; gcc -O1 -o m m.c && ./m
 #: gcc, threads and a library needs=gcc plain
 echo 'int f(void) { return 42; }' > f.c; gcc -shared -fPIC -o libf.so f.c; printf '#include <pthread.h>\n#include <stdio.h>\nint f(void); void *g(void *x) { printf("%%d\\n", f()); return x; }\nint main(void) { pthread_t t; pthread_create(&t, 0, g, 0); return pthread_join(t, 0); }\n' > m.c; gcc -o m m.c -L. -lf -Wl,-rpath,"$PWD" -pthread && ./m
+#: gcc with sanitizers needs=gcc plain
+printf '#include <stdlib.h>\nint main(int n, char **v) { char *p = malloc(4); char c = p[n > 1 ? 9 : 0] = 0; free(p); return c; }\n' > m.c; gcc -g -fsanitize=address,undefined -o m m.c; ./m && echo clean; ./m x 2>&1 | grep -c 'ERROR: AddressSanitizer: heap-buffer-overflow'; gcc -fsanitize=thread -o t m.c; ./t && echo threads
 #: make needs=gcc plain
 printf 'all: a b\n\t@cat a b\na b:\n\t@echo $@ > $@\nclean:\n\t@rm -f a b\n' > Makefile; make -j2 -s; make -s clean; ls; printf 'm: m.o\nm.o: m.c\n' > Makefile; echo 'int main(void) { return 0; }' > m.c; make -s m && ./m && echo made
 #: cmake needs=cmake plain

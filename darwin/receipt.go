@@ -112,7 +112,7 @@ func (c *compiler) controlNote() string {
 		d := &c.denials[i]
 		if d.Access&profiles.Write != 0 && d.Match != "" {
 			excepted = excepted || len(d.Except) > 0 && d.Class == profiles.Control
-			made = made || d.UnlessWithin || d.UnlessMade && !c.byHolder(d)
+			made = made || d.Class == profiles.Control && (d.UnlessWithin || d.UnlessMade && !c.byHolder(d))
 		}
 	}
 	var notes []string

@@ -449,7 +449,8 @@ const Closes = "the next launch could not look for secrets in it, and links to t
 // modeList lets a directory's owner look at all that is in it.
 const modeList = 0o500
 
-// mode rules on a change of mode, which then is narrowed by [decider.narrowMode].
+// mode rules on a change of the mode of what is of kind k, which then is narrowed by
+// [decider.narrowMode]. A directory lends nothing to who starts a program.
 func (d *decider) mode(pl place, k kind, mode uint32) ruling {
 	if r := d.edit(pl, profiles.Write); !r.ok() {
 		return r
@@ -457,7 +458,7 @@ func (d *decider) mode(pl place, k kind, mode uint32) ruling {
 	if k == directory && mode&modeList != modeList && !d.made(pl) {
 		return ruling{errno: errPerm, path: pl.path, why: Closes}
 	}
-	if !d.profile.Process.AnyMode && mode&modeSetID != 0 {
+	if !d.profile.Process.AnyMode && mode&modeSetID != 0 && k != directory {
 		return ruling{errno: errPerm, path: pl.path, why: OpensToOthers}
 	}
 	return ruling{}
@@ -469,7 +470,7 @@ func (d *decider) mode(pl place, k kind, mode uint32) ruling {
 // umask leaves alone are as safe as every file that the user makes.
 func (d *decider) narrowMode(mode uint32) uint32 {
 	if !d.profile.Process.AnyMode {
-		mode &^= modeOthers & d.umask
+		mode &^= modeSetID | modeOthers&d.umask
 	}
 	return mode
 }
@@ -477,11 +478,7 @@ func (d *decider) narrowMode(mode uint32) uint32 {
 // newMode is the mode that a new file gets: what the caller asks for, less its
 // umask, less what [decider.mode] would refuse.
 func (d *decider) newMode(mode, umask uint32) uint32 {
-	mode &^= umask
-	if !d.profile.Process.AnyMode {
-		mode &^= modeSetID
-	}
-	return d.narrowMode(mode)
+	return d.narrowMode(mode &^ umask)
 }
 
 // attribute rules on an extended attribute; set says that it is given a value.

@@ -92,7 +92,11 @@ func serveChmod(r *request) {
 		r.fail(unix.EOPNOTSUPP)
 		return
 	}
-	r.mode = r.deciders.narrowMode(r.mode)
+	kept := uint32(0) // of a directory what it had stays
+	if r.a.kind == directory {
+		kept = r.mode & r.a.st.Mode & modeSetID
+	}
+	r.mode = r.deciders.narrowMode(r.mode) | kept
 	if r.a.caller {
 		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return

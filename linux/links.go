@@ -64,10 +64,11 @@ func (c *compiler) noteNamed(d *profiles.Denial) {
 // user's own are, or those right beneath it, if they have other names; the tree is
 // not searched for more.
 func (c *compiler) noteNames(d *profiles.Denial, root string) {
-	if strings.Contains(d.Match, "*") {
+	name := strings.TrimSuffix(d.Match, "*") // of .envrc* the plain one
+	if strings.Contains(name, "*") {
 		return
 	}
-	p := path.Join(d.Path, d.Match)
+	p := path.Join(d.Path, name)
 	info, ok := c.lstat(p)
 	if !ok {
 		return

@@ -26,6 +26,7 @@ type (
 	}
 	ordinaryRow struct {
 		Name, Reason string
+		Unpacked     bool
 	}
 	outputRow struct {
 		Name, Reason string

@@ -1,14 +1,23 @@
 package profiles
 
+import "slices"
+
 // WorkspaceSecrets gives the denials that guard secrets by their names in a
 // work tree (".env", "*.pem" and so on): every access, class Sensitive. In a directory
 // that the run makes nobody has put one before: what it unpacks, fetches or generates
-// there by such a name (keys in the tests of a package) is no secret to it.
+// there by such a name (keys in the tests of a package) is no secret to it. Nor is what
+// package managers have unpacked, and will throw away.
 func WorkspaceSecrets(root string) []Denial {
+	var unpacked []string
+	for _, row := range ordinaryRows {
+		if row.Unpacked {
+			unpacked = append(unpacked, row.Name)
+		}
+	}
 	denials := make([]Denial, 0, len(secretRows))
 	for _, row := range secretRows {
 		denials = append(denials, Denial{
-			Path: root, Match: row.Match, Access: AllAccess, Except: row.Except, UnlessWithin: true, Class: Sensitive,
+			Path: root, Match: row.Match, Access: AllAccess, Except: slices.Concat(row.Except, unpacked), UnlessWithin: true, Class: Sensitive,
 			Origin: Origin{Source: "built-in:workspace-secrets", Reason: row.Reason},
 		})
 	}

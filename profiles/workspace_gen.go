@@ -229,9 +229,9 @@ var controlRows = []controlRow{
 }
 
 var ordinaryRows = []ordinaryRow{
-	{Name: "node_modules", Reason: "packages that npm unpacks carry .vscode, .github and the like; installing them must work"},
-	{Name: "site-packages", Reason: "packages that pip unpacks"},
-	{Name: "dist-packages", Reason: "packages that pip unpacks"},
+	{Name: "node_modules", Reason: "packages that npm unpacks carry .vscode, .github and the like; installing them must work", Unpacked: true},
+	{Name: "site-packages", Reason: "packages that pip unpacks", Unpacked: true},
+	{Name: "dist-packages", Reason: "packages that pip unpacks", Unpacked: true},
 	{Name: "vendor", Reason: "copies of other modules (go mod vendor, composer, bundler)"},
 	{Name: "third_party", Reason: "copies of other projects"},
 }

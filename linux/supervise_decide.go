@@ -110,13 +110,28 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 			continue
 		}
 		// A directory with a name on the way to one that is covered is not moved
-		// there (arrive), so that those above were made where they are.
-		if den.UnlessWithin && den.Covers(pl.path) && d.ledger.madeAbove(pl.dir) >= den.Holders(pl.path) {
+		// there (arrive), so that those above were made where they are. A secret
+		// others may have put there.
+		if den.UnlessWithin && den.Covers(pl.path) && d.ledger.madeAbove(pl.dir) >= den.Holders(pl.path) &&
+			(den.Class != profiles.Sensitive || access == profiles.Create || d.ledger.madeSecret(pl)) {
 			continue
 		}
 		return den
 	}
 	return nil
+}
+
+// secret says whether a secret's name counts for nothing at pl, since the run made the
+// directory.
+func (d *decider) secret(pl place) bool {
+	if d.ledger.madeAbove(pl.dir) == 0 {
+		return false
+	}
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	return slices.ContainsFunc(d.sieve.Touching(pl.path), func(den *profiles.Denial) bool {
+		return den.Class == profiles.Sensitive && den.UnlessWithin && den.Covers(pl.path)
+	})
 }
 
 func (d *decider) rule(pl place, access profiles.Access) ruling {

@@ -98,7 +98,7 @@ func (ds deciders) made(pl place) bool {
 // add notes a name that was made; dir is its identity if it is a directory.
 func (ds deciders) add(pl place, dir dirID) {
 	for _, d := range ds {
-		d.ledger.add(pl, dir)
+		d.ledger.add(pl, dir, d.secret(pl))
 	}
 }
 

@@ -62,7 +62,7 @@ type ledger struct {
 type entry struct {
 	dir  dirID
 	name string
-	at   uint64 // what the directory's path comes to
+	at   uint64 // what the directory's path comes to, 0 for a secret's name in one it made
 }
 
 var pathSeed = maphash.MakeSeed()
@@ -158,16 +158,27 @@ func (l *ledger) made(pl place) bool {
 	return l.hasDir(pl.dir) || l.names.has(entryOf(pl))
 }
 
-// add records a name that the run made; dir is its identity if it is a
-// directory, else zero.
-func (l *ledger) add(pl place, dir dirID) {
+// madeSecret says whether it made what stands there by a secret's name, in a directory
+// that it made: others may have put something there since.
+func (l *ledger) madeSecret(pl place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.names.has(entry{dir: pl.dir, name: pl.name})
+}
+
+// add records a name that the run made, and that it is a secret's; dir is its identity
+// if it is a directory, else zero.
+func (l *ledger) add(pl place, dir dirID, secret bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if dir != (dirID{}) && dir.fileID == pl.dir.fileID {
 		l.alike[dir.dev] = true // unlike its holder, on any other
 	}
-	if !l.hasDir(pl.dir) {
+	switch {
+	case !l.hasDir(pl.dir):
 		l.names.add(entryOf(pl))
+	case secret:
+		l.names.add(entry{dir: pl.dir, name: pl.name})
 	}
 	if dir != (dirID{}) {
 		l.dirs.add(dir)
@@ -192,6 +203,7 @@ func (l *ledger) each(pl place, dir dirID, name func(entry), number func(dirID))
 	defer l.mu.Unlock()
 	if pl.name != "" {
 		name(entryOf(pl))
+		name(entry{dir: pl.dir, name: pl.name})
 	}
 	if dir != (dirID{}) {
 		number(dir)

@@ -8,15 +8,15 @@ func TestLedgerNumbersAlike(t *testing.T) {
 	one := dirID{fileID{1, 7}, 0}
 	at := func(dir, name string) place { return place{one, dir + name, name} }
 	l := newLedger()
-	l.add(at("/w/sub/", "x"), dirID{})
+	l.add(at("/w/sub/", "x"), dirID{}, false)
 	if !l.made(at("/w/sub/", "x")) || l.made(at("/w/", "x")) {
 		t.Error("a name is known by more than a directory's number")
 	}
-	l.add(at("/w/", "new"), one)
+	l.add(at("/w/", "new"), one, false)
 	if l.madeDir(one) || l.made(at("/w/.git/hooks/", "post-commit")) || !l.made(at("/w/", "new")) {
 		t.Error("a directory whose holder has its number counts as made")
 	}
-	l.add(at("/w/new/", "y"), dirID{})
+	l.add(at("/w/new/", "y"), dirID{}, false)
 	if !l.made(at("/w/new/", "y")) {
 		t.Error("what is made in it is not known")
 	}
@@ -27,7 +27,7 @@ func TestLedgerNumbersAlike(t *testing.T) {
 
 	// Control: with numbers of their own.
 	l = newLedger()
-	l.add(place{one, "/w/new", "new"}, dirID{fileID{1, 8}, 5})
+	l.add(place{one, "/w/new", "new"}, dirID{fileID{1, 8}, 5}, false)
 	if !l.madeDir(dirID{fileID{1, 8}, 5}) || !l.made(place{dirID{fileID{1, 8}, 5}, "/w/new/y", "y"}) || l.madeDir(one) {
 		t.Error("a directory with a number of its own")
 	}
@@ -37,8 +37,8 @@ func TestLedgerNumbersAlike(t *testing.T) {
 func TestLedgerNumberReused(t *testing.T) {
 	holder, first, second := dirID{fileID{1, 7}, 3}, dirID{fileID{1, 8}, 5}, dirID{fileID{1, 8}, 6}
 	l := newLedger()
-	l.add(place{holder, "/w/new", "new"}, first)
-	l.add(place{holder, "/w/x", "x"}, dirID{})
+	l.add(place{holder, "/w/new", "new"}, first, false)
+	l.add(place{holder, "/w/x", "x"}, dirID{}, false)
 	if !l.madeDir(first) || l.madeDir(second) || l.made(place{second, "/w/new/y", "y"}) {
 		t.Error("a number stands for two directories")
 	}
@@ -54,14 +54,14 @@ func TestLedgerMadeAbove(t *testing.T) {
 	id := func(n uint64) dirID { return dirID{fileID{1, n}, 0} }
 	old, x, y, z := id(1), id(2), id(3), id(4)
 	l := newLedger()
-	l.add(place{old, "/w/x", "x"}, x)
-	l.add(place{x, "/w/x/y", "y"}, y)
-	l.add(place{y, "/w/x/y/z", "z"}, z)
+	l.add(place{old, "/w/x", "x"}, x, false)
+	l.add(place{x, "/w/x/y", "y"}, y, false)
+	l.add(place{y, "/w/x/y/z", "z"}, z, false)
 	if got := [...]int{l.madeAbove(old), l.madeAbove(x), l.madeAbove(y), l.madeAbove(z)}; got != [...]int{0, 1, 2, 3} {
 		t.Errorf("made in a row: %v", got)
 	}
 	l.leaves(place{y, "/w/x/y/z", "z"}, z)
-	l.add(place{old, "/w/z", "z"}, z) // noted before the removal that made it free
+	l.add(place{old, "/w/z", "z"}, z, false) // noted before the removal that made it free
 	l.remove(place{y, "/w/x/y/z", "z"}, z)
 	l.stays(place{y, "/w/x/y/z", "z"}, z)
 	if got := l.madeAbove(z); got != 1 {
@@ -71,8 +71,24 @@ func TestLedgerMadeAbove(t *testing.T) {
 	if got := l.madeAbove(z); got != 0 {
 		t.Errorf("of what is gone: %d", got)
 	}
-	l.add(place{y, "/w/x/y/z", "z"}, z)
+	l.add(place{y, "/w/x/y/z", "z"}, z, false)
 	if got := l.madeAbove(z); got != 3 {
 		t.Errorf("made anew: %d", got)
+	}
+}
+
+// A secret's name in a directory that the run made is known by itself, as long as it
+// stands.
+func TestLedgerSecrets(t *testing.T) {
+	made := dirID{fileID{1, 7}, 5}
+	l := newLedger()
+	l.add(place{dirID{fileID{1, 2}, 5}, "/w/new", "new"}, made, false)
+	key, other := place{made, "/w/new/key.pem", "key.pem"}, place{made, "/w/new/other.pem", "other.pem"}
+	l.add(key, dirID{}, true)
+	if !l.madeSecret(key) || l.madeSecret(other) || !l.made(other) {
+		t.Error("what the run made is not told from what others did")
+	}
+	if l.remove(key, dirID{}); l.madeSecret(key) {
+		t.Error("what is gone is still known")
 	}
 }

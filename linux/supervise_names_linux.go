@@ -416,7 +416,7 @@ func (r *request) renamed() {
 		saved = saved || !l.made(b.place)
 		l.remove(a.place, dirID{})
 		if b.kind == absent && made {
-			l.add(b.place, dirID{})
+			l.add(b.place, dirID{}, d.secret(b.place))
 		}
 		if b.kind == directory {
 			l.remove(place{}, r.going[1].dir) // replaced while empty

@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 # The same for all, so that packages are compiled once.
 export GOFLAGS := -trimpath -tags=$(TAGS)
 
-.PHONY: build test race lint fuzz fuzz-long golden bench demo e2e eval check
+.PHONY: build test race lint fuzz fuzz-long golden bench demo e2e kernels eval check
 build: ## one static program for this machine
 	$(GO) build -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
 
@@ -45,6 +45,9 @@ demo: build ## a real skill at work, and a hostile one getting nowhere
 e2e: build ## the attack suite and ordinary programs, in every environment
 	@scripts/bootstrap all
 	@scripts/e2e
+
+kernels: ## the attack suite on other kernels, in qemu: as root, for hours
+	@scripts/kernels
 
 eval: ## how well commands are read, on labels not used in writing; decisions against the oracle
 	$(GO) test -count=1 -run '^TestEval$$' ./policy/scan -eval heldout -v

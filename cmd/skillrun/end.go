@@ -222,8 +222,9 @@ func (r *recorder) left(home string) {
 	}
 }
 
-// programsOwn are the hidden directories in which every program keeps something.
-var programsOwn = [...]string{".cache", ".config", ".local", ".npm"}
+// programsOwn are hidden names by which every program keeps something, or every run
+// has something: no skill's text is read for them.
+var programsOwn = [...]string{".cache", ".config", ".gitconfig", ".local", ".npm"}
 
 // leftInHome notes what there is something in of what a run left in its HOME.
 func (r *recorder) leftInHome(home, name string) {

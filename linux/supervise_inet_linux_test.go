@@ -2,6 +2,7 @@ package linux_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand"
 	"net"
@@ -42,9 +43,7 @@ const (
 func newOutsideNet(t *testing.T, c *cell) *outsideNet {
 	t.Helper()
 	o := &outsideNet{}
-	listen := func(f func(net.Conn)) net.Listener {
-		ln, err := net.Listen("tcp4", "127.0.0.1:0")
-		must(t, err)
+	serve := func(ln net.Listener, f func(net.Conn)) net.Listener {
 		t.Cleanup(func() { ln.Close() })
 		go func() {
 			for {
@@ -60,11 +59,23 @@ func newOutsideNet(t *testing.T, c *cell) *outsideNet {
 		}()
 		return ln
 	}
-	o.echo = listen(func(c net.Conn) { o.led.Add(1); io.Copy(c, c) })
-	o.other = listen(func(net.Conn) { o.got.Add(1) })
-	var err error
-	o.datagrams, err = net.ListenPacket("udp4", "127.0.0.1:0")
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	must(t, err)
+	o.echo = serve(ln, func(c net.Conn) { o.led.Add(1); io.Copy(c, c) })
+	// The run's own sockets get ports from 32768. What is not granted has
+	// another one, or a socket of the run's could be heard in its place.
+	for port := 10000 + rand.Intn(10000); o.datagrams == nil; port++ {
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if ln, err = net.Listen("tcp4", at); err == nil {
+			if o.datagrams, err = net.ListenPacket("udp4", at); err != nil {
+				ln.Close()
+			}
+		}
+		if !errors.Is(err, unix.EADDRINUSE) {
+			must(t, err)
+		}
+	}
+	o.other = serve(ln, func(net.Conn) { o.got.Add(1) })
 	t.Cleanup(func() { o.datagrams.Close() })
 	go func() {
 		for {

@@ -163,6 +163,9 @@ type Refusal struct {
 	// What is the system call, for the record.
 	What string
 	PID  int
+	// Passed waits, a second at most, until what the command had written to stderr
+	// before is where it goes; nil where the call was not held up.
+	Passed func()
 }
 
 // Result is how a run ended.

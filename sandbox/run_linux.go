@@ -175,7 +175,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 		defer cmd.Nested.Over()
 	}
-	ready := sync.OnceValues(func() (*linux.Supervisor, error) { return supervise(spec, plan, own, facts, door, leads) })
+	ready := sync.OnceValues(func() (*linux.Supervisor, error) { return supervise(spec, plan, own, facts, door, leads, tap.passed) })
 	go ready() // beside the start
 	defer func() {
 		if supervisor, _ := ready(); supervisor != nil {
@@ -375,7 +375,7 @@ func (o *own) lockSeen(plan *linux.Plan) (err error) {
 }
 
 // supervise gets ready to serve the run's notified calls, where the plan has any.
-func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *door, leads *linux.Egress) (*linux.Supervisor, error) {
+func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *door, leads *linux.Egress, passed func()) (*linux.Supervisor, error) {
 	if plan.Filter&linux.NotifyFeatures == 0 {
 		return nil, nil
 	}
@@ -412,7 +412,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process, Made: r.Made, Within: r.Within, Inner: r.Inner}
+			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process, Made: r.Made, Within: r.Within, Inner: r.Inner, Passed: passed}
 			if r.Access&profiles.Delete != 0 {
 				info, err := os.Lstat(r.Path)
 				refusal.Link = err == nil && info.Mode()&fs.ModeSymlink != 0

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-
 	"os"
 	"sync"
 	"sync/atomic"
@@ -22,6 +21,8 @@ type tap struct {
 	burst atomic.Bool
 	begun time.Time
 	done  sync.WaitGroup // of the outputs
+	// passing is held while what was read is written.
+	passing [3]sync.Mutex
 }
 
 // newTap makes the pipes that spec asks for. Outputs that go to one pipe and
@@ -168,33 +169,71 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 		return
 	}
 	defer to.Close()
+	raw, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
 	buf := make([]byte, 32<<10)
 	for ended := false; ; {
-		n, err := r.Read(buf)
-		whole := n
-		if t.bounded() {
-			n = int(max(0, min(int64(n), t.left.Add(-int64(n))+int64(n))))
-		}
-		if n > 0 {
-			t.copied(i, buf[:n])
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
+		var whole, n int
+		var in, out error
+		err := raw.Read(func(fd uintptr) bool {
+			t.passing[i].Lock()
+			defer t.passing[i].Unlock()
+			for whole, in = unix.Read(int(fd), buf); in == unix.EINTR; {
+				whole, in = unix.Read(int(fd), buf)
 			}
-		}
+			if n = max(0, whole); t.bounded() {
+				n = int(max(0, min(int64(n), t.left.Add(-int64(n))+int64(n))))
+			}
+			if n > 0 {
+				t.copied(i, buf[:n])
+				_, out = to.Write(buf[:n])
+			}
+			return in != unix.EAGAIN
+		})
 		switch {
-		case n < whole:
-			t.burst.Store(true)
-			stop()
-			return
 		case errors.Is(err, os.ErrDeadlineExceeded) && ended:
 			return // somebody outside was handed the descriptor
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			ended = true
-		case err != nil:
+		case err != nil || in != nil || out != nil || whole == 0:
+			return
+		case n < whole:
+			t.burst.Store(true)
+			stop()
 			return
 		}
 		if ended {
 			r.SetReadDeadline(time.Now().Add(time.Second))
+		}
+	}
+}
+
+// passed returns when what the command has written to stderr was copied, so that
+// what is said now comes after it; at the latest when patience ends.
+func (t *tap) passed() {
+	i := 2
+	if t.files[1] == t.files[2] {
+		i = 1
+	}
+	if t.ours[i] == nil {
+		return
+	}
+	raw, err := t.ours[i].SyscallConn()
+	if err != nil {
+		return
+	}
+	for up := time.Now().Add(patience); time.Now().Before(up); time.Sleep(100 * time.Microsecond) {
+		p := []unix.PollFd{{Events: unix.POLLIN}}
+		err := raw.Control(func(fd uintptr) {
+			t.passing[i].Lock()
+			defer t.passing[i].Unlock()
+			p[0].Fd = int32(fd)
+			unix.Poll(p, 0)
+		})
+		if err != nil || p[0].Revents&unix.POLLIN == 0 {
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"skillrun/audit"
 	"skillrun/linux"
@@ -16,9 +17,11 @@ import (
 )
 
 // shownDenials is how many denials are printed before a count stands for the
-// rest; keptDenials how many are recorded.
+// rest; keptDenials how many are recorded. A call waits for its line to be
+// written, shownWait at most.
 const (
 	shownDenials = 5
+	shownWait    = time.Second
 	keptDenials  = 256
 	keptInner    = 256 // runs inside, recorded
 )

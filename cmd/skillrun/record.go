@@ -61,8 +61,9 @@ type recorder struct {
 	inner     []audit.Inner // runs inside this one
 	inners    int           // of which not all are listed
 
-	lines   chan string    // of refusals, to be shown: no call waits for who reads them
+	lines   chan shownLine // of refusals, to be shown
 	showing sync.WaitGroup // those that are not yet
+	unread  bool           // nobody reads them: no call waits for that again
 
 	captures [3]*audit.Capture // nil without --capture
 	traffic  traffic
@@ -240,17 +241,45 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	}
 	if shown {
 		r.shown++
-		r.showing.Add(1)
-		if r.lines == nil {
-			r.lines = make(chan string, shownDenials) // there are no more
-			go func() {
-				for line := range r.lines {
-					say("denied %s", line)
-					r.showing.Done()
+		r.showLine(denialLine(r.job, r.profile, d), d.Passed)
+	}
+}
+
+// shownLine is a refusal to be shown after what has passed; done is closed when
+// it has been.
+type shownLine struct {
+	line   string
+	passed func() // may be nil
+	done   chan struct{}
+}
+
+// showLine prints a refusal before its call is answered, between what the command
+// said before and what it says of it; but a call waits only once for somebody
+// who does not read.
+func (r *recorder) showLine(line string, passed func()) {
+	r.showing.Add(1)
+	if r.lines == nil {
+		r.lines = make(chan shownLine, shownDenials) // there are no more
+		go func() {
+			for s := range r.lines {
+				if s.passed != nil {
+					s.passed()
 				}
-			}()
-		}
-		r.lines <- denialLine(r.job, r.profile, d)
+				say("denied %s", s.line)
+				close(s.done)
+				r.showing.Done()
+			}
+		}()
+	}
+	s := shownLine{line, passed, make(chan struct{})}
+	r.lines <- s
+	if r.unread {
+		return
+	}
+	select {
+	case <-s.done:
+	case <-time.After(shownWait):
+		r.unread = true
 	}
 }
 

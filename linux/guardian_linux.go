@@ -183,7 +183,7 @@ func (g *guard) double() {
 		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	second, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
-	g.board.guardian = uint32(second)
+	storeRelease(&g.board.guardian, uint32(second))
 }
 
 // stand is the first guardian's life from then on: it tells the second of the
@@ -264,7 +264,7 @@ func (g *guard) resetSignals() {
 func (g *guard) command() {
 	// The kernel stored the descriptor of this process before it let it run. No
 	// signal is lost from here on.
-	g.board.began = 1
+	storeRelease(&g.board.began, 1)
 	hold(&g.board.ruled)
 	i, e := play(g.enter, g.enterLen, g.board)
 	if i == g.enterLen {
@@ -279,7 +279,7 @@ func (g *guard) command() {
 	}
 	g.board.step = uint32(i)
 	g.board.errno = uint32(e)
-	g.board.failed = failedCommand
+	storeRelease(&g.board.failed, failedCommand)
 	wake(&g.board.ready)
 	for {
 		sys(syscall.SYS_EXIT_GROUP, 125, 0, 0)
@@ -292,7 +292,7 @@ func (g *guard) fail(who uint32, at int, e syscall.Errno) {
 	b := g.board
 	b.step = uint32(at)
 	b.errno = uint32(e)
-	b.failed = who
+	storeRelease(&b.failed, who)
 	wake(&b.prepared)
 	wake(&b.ready)
 	wake(&b.done)
@@ -384,7 +384,7 @@ func (g *guard) wait(command int32) {
 //go:nosplit
 //go:norace
 func (g *guard) sweep(command int32) {
-	g.board.ending = 1
+	storeRelease(&g.board.ending, 1)
 	for {
 		if g.outside {
 			g.killChildren(command)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,31 +265,50 @@ func TestMemoChanges(t *testing.T) {
 	}
 }
 
+// memoStep is a change to a workspace, what the launch after it prints, and whether
+// an earlier launch's plan holds.
+type memoStep struct {
+	then, out string
+	used      bool
+}
+
+// change is by a shell, from outside of any run.
+func (l *launches) change(then string) {
+	l.t.Helper()
+	cmd := exec.Command("sh", "-ec", then)
+	cmd.Dir = l.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// take has step after step, in a place that begin makes. What is looked at is the
+// machine's, too, and others may change that between two launches, not each time:
+// where a plan should hold it has to once, in other places.
+func take(t *testing.T, steps []memoStep, begin func() (l *launches, run func() (out string, used bool))) {
+	t.Helper()
+	seen := make([]bool, len(steps))
+	for try := 1; slices.Contains(seen, false); try++ {
+		l, run := begin()
+		for i, s := range steps {
+			l.change(s.then)
+			out, used := run()
+			if out != s.out {
+				t.Errorf("after %q: %q, want %q", s.then, out, s.out)
+			}
+			if seen[i] = seen[i] || used == s.used; used && !s.used || !seen[i] && try == 10 {
+				t.Fatalf("after %q an earlier plan was used: %t", s.then, used)
+			}
+		}
+	}
+}
+
 // Of most names nothing follows: they come and go, and directories with them, and
 // the plan is the same, until one comes that counts, in a new directory, too.
 func TestMemoSifts(t *testing.T) {
-	l := newLaunches(t, "--grant", "filesystem.write:.")
 	const show = "cat a/b/y; cat .env */.env */*/.env */*/*/.env 2>/dev/null; :"
-	run := func(then string) (used bool) {
-		cmd := exec.Command(program(t), append(append([]string{"-v"}, l.args...), "--", "sh", "-c", show)...)
-		var told strings.Builder
-		cmd.Dir, cmd.Env, cmd.Stderr = l.dir, l.env, &told
-		if out, err := cmd.Output(); err != nil || string(out) != "1\n" {
-			t.Errorf("after %q: %v: %q%s", then, err, out, told.String())
-		}
-		return strings.Contains(told.String(), "an earlier run's plan holds\n")
-	}
-	change := func(then string) {
-		cmd := exec.Command("sh", "-ec", then)
-		cmd.Dir = l.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	change("mkdir -p a/b; echo 1 > a/b/y; echo x > a/b/x")
-	run("the beginning") // makes the state directory, which is a change
-	run("that")
-	for _, c := range []struct {
+	var steps []memoStep
+	for _, s := range []struct {
 		then string
 		used bool
 	}{
@@ -305,48 +325,49 @@ func TestMemoSifts(t *testing.T) {
 		{"mkdir -p t/u; ln -s t .husky; sleep 2.1", false}, {":", true}, {"ln -s ../../a t/u/a", false}, {"rm -r t .husky", false},
 		{"mkdir closed; chmod 111 closed", os.Getuid() == 0}, // what cannot be listed may hold anything
 	} {
-		change(c.then)
-		if used := run(c.then); used != c.used {
-			t.Errorf("after %q an earlier plan was used: %t", c.then, used)
-		}
+		steps = append(steps, memoStep{s.then, "1\n", s.used})
 	}
-	change("chmod 755 closed")
+	take(t, steps, func() (*launches, func() (string, bool)) {
+		l := newLaunches(t, "--grant", "filesystem.write:.")
+		t.Cleanup(func() { l.change("chmod 755 closed 2>/dev/null || :") })
+		run := func() (string, bool) {
+			cmd := exec.Command(program(t), append(append([]string{"-v"}, l.args...), "--", "sh", "-c", show)...)
+			var told strings.Builder
+			cmd.Dir, cmd.Env, cmd.Stderr = l.dir, l.env, &told
+			out, err := cmd.Output()
+			if err != nil {
+				t.Errorf("%v: %s", err, told.String())
+			}
+			return string(out), strings.Contains(told.String(), "an earlier run's plan holds\n")
+		}
+		l.change("mkdir -p a/b; echo 1 > a/b/y; echo x > a/b/x")
+		run() // makes the state directory, which is a change
+		run()
+		return l, run
+	})
 }
 
 // Of the home's settings links count, and directories, in which there may be more; what
 // leads out of them to where a run may write is not written.
 func TestMemoLinkedFromHome(t *testing.T) {
-	l := newLaunches(t, "--mount", "other=../other:rw")
-	change := func(then string) {
-		cmd := exec.Command("sh", "-ec", then)
-		cmd.Dir = l.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	change("mkdir -p plugins ../other/zed ../home/.config/nvim/lua; sleep 2.1")
-	l.sh("true") // makes the state directory, which is a change
-	l.sh("true")
 	const try = "for d in plugins ../other/zed; do echo 1 2>/dev/null >$d/x && echo $d; done; :"
-	for _, c := range []struct {
-		then, out string
-		used      bool
-	}{
+	take(t, []memoStep{
 		{":", "plugins\n../other/zed\n", true}, {"echo >../home/.config/nvim/lua/x", "plugins\n../other/zed\n", true},
 		{"ln -s ../../../../w/plugins ../home/.config/nvim/lua/plugins", "../other/zed\n", false}, {":", "../other/zed\n", true},
 		{"mkdir ../home/.config/nvim/after", "../other/zed\n", false},
 		{"ln -s ../../other/zed ../home/.config/zed", "", false}, {"rm ../home/.config/nvim/lua/plugins", "plugins\n", false},
 		{"ln -s ../w ../home/.augment-w; ln -s ../w/plugins ../home/.augment", "", false},
-	} {
-		change(c.then)
-		kept := l.memos()
-		if out, _ := l.sh(try); out != c.out {
-			t.Errorf("after %q: %q, want %q", c.then, out, c.out)
+	}, func() (*launches, func() (string, bool)) {
+		l := newLaunches(t, "--mount", "other=../other:rw")
+		l.change("mkdir -p plugins ../other/zed ../home/.config/nvim/lua; sleep 2.1")
+		l.sh("true") // makes the state directory, which is a change
+		l.sh("true")
+		return l, func() (string, bool) {
+			kept := l.memos()
+			out, _ := l.sh(try)
+			return out, l.memos() == kept
 		}
-		if used := l.memos() == kept; used != c.used {
-			t.Errorf("after %q an earlier plan was used: %t", c.then, used)
-		}
-	}
+	})
 }
 
 // A directory on a file system of somebody's own making may hold another file

@@ -3,6 +3,7 @@
 package linux_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -410,4 +411,44 @@ func TestSupervisedAttacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSupervisedModesRefused gives directories ACLs where any mode is allowed: one that
+// was there before must stay one that its owner can list.
+func TestSupervisedModesRefused(t *testing.T) {
+	for _, x := range []struct {
+		name, acl string
+		refused   bool
+	}{
+		{"to a user", "(1, 7), (2, 5, 1), (4, 5), (16, 5), (32, 0)", false},
+		{"to a user, from the owner", "(1, 2), (2, 7, 1), (4, 7), (16, 7), (32, 7)", true},
+		{"of three", "(1, 7), (4, 0), (32, 0)", false},
+		{"of three, from the owner", "(1, 6), (4, 7), (32, 7)", true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			code := `os.setxattr("olddir", "system.posix_acl_access", acl(` + x.acl + `))`
+			c := newScene(t)
+			c.profile.Process.AnyMode = true
+			before := aclOf(c.ws + "/olddir")
+			r := c.run("python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
+			if got := aclOf(c.ws+"/olddir") == before; got != x.refused || (r.code != 0) != x.refused {
+				t.Errorf("refused: %v, exit %d, want %v\n%s%s", got, r.code, x.refused, r.out, c.explain())
+			}
+			c = newScene(t)
+			r = c.bare("python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
+			if r.code != 0 || aclOf(c.ws+"/olddir") == before {
+				t.Errorf("control: exit %d\n%s", r.code, r.out)
+			}
+		})
+	}
+}
+
+// aclOf gives a file's ACL and mode.
+func aclOf(path string) string {
+	var st unix.Stat_t
+	unix.Stat(path, &st)
+	acl := make([]byte, 256)
+	n, _ := unix.Getxattr(path, accessACL, acl)
+	return fmt.Sprintf("%o %x", st.Mode, acl[:max(n, 0)])
 }

@@ -502,6 +502,7 @@ func (d *decider) attribute(pl place, k kind, name string, value []byte, set boo
 		return r
 	}
 	// An ACL opens and closes a file as a mode does, and one of three entries is a mode.
+	// Of a longer one the owner's entry counts here.
 	if mode, ok := plainACL(value); set && name == accessACL && (ok || d.profile.Process.AnyMode) {
 		return d.mode(pl, k, mode)
 	}
@@ -517,22 +518,23 @@ func (d *decider) attribute(pl place, k kind, name string, value []byte, set boo
 // accessACL is the attribute that is a file's own ACL.
 const accessACL = "system.posix_acl_access"
 
-// plainACL gives the mode that an ACL of owner, group and others alone stands
-// for (include/uapi/linux/posix_acl_xattr.h).
+// plainACL gives the mode that an ACL of owner, group and others alone stands for,
+// and of any other, which ok denies, its owner's part
+// (include/uapi/linux/posix_acl_xattr.h).
 func plainACL(acl []byte) (mode uint32, ok bool) {
 	const version, entry = 2, 8
-	if len(acl) != 4+3*entry || binary.LittleEndian.Uint32(acl) != version {
+	if len(acl) < 4+3*entry || binary.LittleEndian.Uint32(acl) != version {
 		return 0, false
 	}
 	for i, tag := range [...]uint16{0x01, 0x04, 0x20} {
 		e := acl[4+i*entry:]
 		perm := binary.LittleEndian.Uint16(e[2:])
 		if binary.LittleEndian.Uint16(e) != tag || perm > 7 {
-			return 0, false
+			return mode & 0o700, false
 		}
-		mode = mode<<3 | uint32(perm)
+		mode |= uint32(perm) << (6 - 3*i)
 	}
-	return mode, true
+	return mode, len(acl) == 4+3*entry
 }
 
 // narrowACL takes from an ACL that plainACL knows what [decider.narrowMode] takes

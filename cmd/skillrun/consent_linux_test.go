@@ -172,6 +172,48 @@ func TestConsent(t *testing.T) {
 	}
 }
 
+// A manifest's long list stops at each screen: nothing is said yes to that was not
+// to be seen.
+func TestConsentPages(t *testing.T) {
+	u := newPerson(t)
+	var list strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&list, `{"capability": "filesystem.read", "effect": "confirm", "constraints": {"resource_scope": ["d%d"]}},`, i)
+	}
+	u.write("asker/skillguard-manifest.json", strings.Replace(askingManifest, `"permissions": [`, `"permissions": [`+list.String(), 1))
+	const more = "[return] shows more of it [n]o: "
+	if code, shown := u.at(u.touch("f"), more, "o\n", more, "\n", askedOf, "n\n"); code != 125 || u.made("f") || strings.Count(shown, "read files: d") != 40 {
+		t.Errorf("no: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(u.touch("f"), more, "\n", more, "no\n", "declined: nothing was run"); code != 125 || u.made("f") {
+		t.Errorf("no, halfway: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(u.touch("f"), more, "\n", more, "\n", askedOf, "o\n"); code != 0 || !u.made("f") {
+		t.Errorf("yes: exit %d: %s", code, shown)
+	}
+
+	// What a failed run was refused is its own choice: a long name carries nothing away.
+	long := []string{u.home, "data"}
+	for range 8 {
+		long = append(long, strings.Repeat("x", 200))
+	}
+	far, near := filepath.Join(long...), filepath.Join(u.home, "data", "a.csv")
+	if err := os.MkdirAll(far, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(far, "f"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u.write("asker/skillguard-manifest.json", askingManifest)
+	read := []string{"--skill", u.skillAt, "--", "cat", near, filepath.Join(far, "f")}
+	if code, shown := u.at(read, askedOf, "o\n", more, "\n", "2 refused. [r]etry with these once ", "r\n"); code != 0 || !strings.Contains(shown, "three,four") {
+		t.Errorf("retry: exit %d: %s", code, shown)
+	}
+	if code, shown := u.at(read, askedOf, "o\n", more, "n\n"); code == 0 || strings.Contains(shown, "three,four") {
+		t.Errorf("no retry: exit %d: %s", code, shown)
+	}
+}
+
 // An answer for good ends when the user or the configuration says so: the skill is
 // asked about again, and the question tells why.
 func TestConsentEnds(t *testing.T) {

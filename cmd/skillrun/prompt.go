@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -128,12 +129,13 @@ func (j *job) ending() string {
 // ask shows what is wanted, the most dangerous first, and takes the answer; always
 // is the offer to keep it, "" for none.
 func ask(tty *os.File, who string, changes []string, pending []policy.Question, always string) (reply, error) {
+	var lines []string
 	for _, line := range changes {
-		fmt.Fprintf(tty, "skillrun: %s\n", line)
+		lines = append(lines, "skillrun: "+line)
 	}
-	fmt.Fprintf(tty, "skillrun: %s asks for:\n", policy.Escape(who))
+	lines = append(lines, fmt.Sprintf("skillrun: %s asks for:", policy.Escape(who)))
 	for i, q := range pending {
-		fmt.Fprintf(tty, "  %d. %-10s %s\n", i+1, q.Level, q.Text)
+		lines = append(lines, fmt.Sprintf("  %d. %-10s %s", i+1, q.Level, q.Text))
 	}
 	chosen := "which, by number, such as 1 3 (none: just return): "
 	versioned := always != ""
@@ -141,6 +143,9 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 		chosen = "which, by number, such as 1 3, with an a for this version (none: just return): "
 	}
 	in := bufio.NewReader(tty)
+	if err := page(tty, in, lines); err != nil {
+		return reply{}, err
+	}
 	for {
 		word, err := line(tty, in, "allow? [o]nce "+always+"[c]hoose [n]o: ")
 		if err != nil {
@@ -165,6 +170,42 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 			}
 		}
 	}
+}
+
+// A screen is what is shown at once: what fits on the smallest of usual terminals.
+// One that says it is larger may have been told so by a run.
+const (
+	screenRows    = 20
+	screenColumns = 80
+)
+
+// page shows lines, a screen at a time: a long list, or a long line of it, does not
+// carry away what stands in it.
+func page(tty io.Writer, in *bufio.Reader, lines []string) error {
+	left := screenRows
+	for _, text := range lines {
+		letters := []rune(text)
+		for shown := false; !shown || len(letters) > 0; shown = true {
+			if left == 0 {
+				word, err := line(tty, in, "[return] shows more of it [n]o: ")
+				if err != nil || word == "n" || word == "no" {
+					return errDeclined
+				}
+				left = screenRows
+			}
+			n, columns := 0, 0
+			for ; n < len(letters) && columns <= left*screenColumns-2; n++ {
+				columns++
+				if letters[n] >= 0x300 { // some are two wide
+					columns++
+				}
+			}
+			fmt.Fprintln(tty, string(letters[:n]))
+			letters = letters[n:]
+			left -= max(1, (columns+screenColumns-1)/screenColumns)
+		}
+	}
+	return nil
 }
 
 // isOnce says whether an answer is for this once, which who only says yes means.
@@ -195,7 +236,7 @@ func termsOf(tty *os.File, words []string) (terms []policy.Term, ok bool) {
 }
 
 // line asks for one line.
-func line(tty *os.File, in *bufio.Reader, question string) (string, error) {
+func line(tty io.Writer, in *bufio.Reader, question string) (string, error) {
 	fmt.Fprint(tty, question)
 	text, err := in.ReadString('\n')
 	if err != nil {

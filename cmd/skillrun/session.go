@@ -184,17 +184,20 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 	if len(p.Skills) > 0 {
 		who += ", with " + strings.Join(p.Skills, ", ")
 	}
-	fmt.Fprintf(w, "skillrun: %s wants to use %s:\n", policy.Escape(who), policy.Escape(p.Tool))
+	lines := []string{fmt.Sprintf("skillrun: %s wants to use %s:", policy.Escape(who), policy.Escape(p.Tool))}
 	if p.Input != "" {
-		fmt.Fprintf(w, "  > %s\n", policy.Escape(p.Input))
+		lines = append(lines, "  > "+policy.Escape(p.Input))
 	}
 	for _, n := range p.Needs {
-		fmt.Fprintf(w, "  %-10s %s\n", n.Level, shown(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason))
+		lines = append(lines, fmt.Sprintf("  %-10s %s", n.Level, shown(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason)))
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(w, "  %-10s %s\n", "note", shown(n))
+		lines = append(lines, fmt.Sprintf("  %-10s %s", "note", shown(n)))
 	}
 	in := bufio.NewReader(r)
+	if err := page(w, in, lines); err != nil {
+		return session.No, err
+	}
 	for {
 		fmt.Fprintf(w, "allow? [%s]: ", strings.Join(p.Choices, "/"))
 		text, err := in.ReadString('\n')

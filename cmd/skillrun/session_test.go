@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,61 @@ func TestAskChoice(t *testing.T) {
 	for _, in := range []string{"", "onc", "yes\n"} {
 		if got, err := main.AskChoice(strings.NewReader(in), &bytes.Buffer{}, &p); err == nil || got != session.No {
 			t.Errorf("%q: %v %v, want an error", in, got, err)
+		}
+	}
+}
+
+// TestAskChoicePages: a long list, or a long line, stops at each screen, so that what
+// stands in it is seen; a word for a later question is no answer there.
+func TestAskChoicePages(t *testing.T) {
+	const more = "[return] shows more of it [n]o: "
+	needs := make([]session.PromptNeed, 50)
+	for i := range needs {
+		needs[i] = session.PromptNeed{Capability: "filesystem.read", Level: "dangerous", Target: fmt.Sprint("d", i)}
+	}
+	for name, p := range map[string]*session.Prompt{
+		"many needs":     {Tool: "Bash", Needs: needs},
+		"a long command": {Tool: "Bash", Input: strings.Repeat("x", 5000), Needs: needs[:1]},
+		"wide letters":   {Tool: "Bash", Input: strings.Repeat("\u4e16", 2500), Needs: needs[:1]},
+	} {
+		p.Choices = []string{"deny", "once"}
+		var out bytes.Buffer
+		if got, err := main.AskChoice(strings.NewReader("\no\n\n\n\nonce\n"), &out, p); err != nil || got != session.Once {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+		screens := strings.Split(out.String(), more)
+		if len(screens) < 3 {
+			t.Errorf("%s: all at once:\n%s", name, out.String())
+		}
+		for _, screen := range screens {
+			rows := 0
+			for line := range strings.Lines(screen) {
+				columns := 0
+				for _, r := range line {
+					columns++
+					if r > 0x7f {
+						columns++
+					}
+				}
+				rows += (columns + 78) / 80 // the end of the line is none
+			}
+			if rows > 21 { // with the question
+				t.Errorf("%s: %d rows on a screen:\n%s", name, rows, screen)
+			}
+		}
+		joined := strings.ReplaceAll(out.String(), more, "")
+		if p.Input != "" && strings.Count(joined, p.Input[:3]) < len(p.Input)/3-len(screens) {
+			t.Errorf("%s: some of it is not shown:\n%s", name, joined)
+		}
+		for _, n := range p.Needs {
+			if !strings.Contains(joined, " "+n.Target+" ") {
+				t.Errorf("%s: %s is not shown:\n%s", name, n.Target, joined)
+			}
+		}
+		for _, no := range []string{"n\nonce\n", "\nno\nonce\n", "\n"} {
+			if got, err := main.AskChoice(strings.NewReader(no), &bytes.Buffer{}, p); err == nil || got != session.No {
+				t.Errorf("%s: %q: %v %v, want an error", name, no, got, err)
+			}
 		}
 	}
 }

@@ -12,14 +12,25 @@ const ofEnvironment = "built-in:environment"
 // that are not, whatever else is passed by a wildcard: variables that make
 // programs run other code, and secrets.
 func EnvDefaults() (pass, deny []EnvRule) {
-	pass, deny = make([]EnvRule, 0, len(passRows)), make([]EnvRule, 0, len(denyRows))
+	pass, deny = make([]EnvRule, 0, len(passRows)), make([]EnvRule, 0, len(steerRows)+len(denyRows))
 	for _, row := range passRows {
 		pass = append(pass, EnvRule{Name: row.Name, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
+	}
+	for _, row := range steerRows {
+		deny = append(deny, EnvRule{Name: row.Name, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
 	}
 	for _, row := range denyRows {
 		deny = append(deny, EnvRule{Name: row.Name, Origin: Origin{Source: ofEnvironment, Reason: row.Reason}})
 	}
 	return pass, deny
+}
+
+// Steers says that no rule withholds a variable but of those for what programs obey,
+// as PYTHONPATH: it is no secret, and no way to others.
+func (e *Env) Steers(name string) bool {
+	return !slices.ContainsFunc(e.Deny, func(r EnvRule) bool {
+		return matchName(r.Name, name) && (r.Origin.Source != ofEnvironment || !slices.ContainsFunc(steerRows, func(row steerRow) bool { return row.Name == r.Name }))
+	})
 }
 
 // EnvKept gives those of the caller's variables that EnvDefaults denies and whose

@@ -46,6 +46,9 @@ type (
 	denyRow struct {
 		Name, Reason string
 	}
+	steerRow struct {
+		Name, Reason string
+	}
 	keepRow struct {
 		Name, Reason string
 		Values       []string

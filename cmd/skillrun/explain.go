@@ -373,7 +373,7 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 		why, o = "rule "+rule.Name, rule.Origin
 	}
 	answer(w, "variable "+name, passes, why, o, clause)
-	if !passes && rule == nil {
+	if !passes && p.Env.Steers(name) {
 		answerGrant(w, "env_var.read:"+name)
 	}
 }

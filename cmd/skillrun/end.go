@@ -328,23 +328,41 @@ const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
 // homeWords are how a program's text asks where HOME is, or what lies below.
 const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`
 
-// wanting says what the skill's script names and did not get, of which nobody was
-// refused anything: a variable that is set, or what lies in HOME.
+// wanting says what the command or the skill's script names and did not get, of which
+// nobody was refused anything: a variable that is set, or what lies in HOME.
 func (r *recorder) wanting() {
+	if r.job.session != nil {
+		return
+	}
 	script, text := r.ownScript()
+	words := []byte(strings.Join(r.job.argv, " "))
 	for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
-		passes, rule := r.profile.Env.Passes(name)
-		if passes || !strings.Contains(strings.Trim(name, "_"), "_") || strings.HasPrefix(name, "XDG_") || !regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
+		if r.profile.Env.Lets(name) || !strings.Contains(strings.Trim(name, "_"), "_") || strings.HasPrefix(name, "XDG_") {
+			continue
+		}
+		whose, plain := "the command", regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
+		if plain.Match(text) {
+			whose = named(script)
+		} else if !plain.Match(words) {
 			continue
 		}
 		answer := "; " + grantFlag("env_var.read:"+name) + " passes it"
 		switch {
-		case rule != nil && isTerminal(os.Stderr):
+		case r.profile.Env.Steers(name):
+		case isTerminal(os.Stderr):
 			answer = "; " + grantFlag("secrets.read:"+name) + " passes it"
-		case rule != nil:
+		default:
 			answer = " - this needs the user"
 		}
-		hint("%s names %s, which is set and was withheld%s", named(script), name, answer)
+		hint("%s names %s, which is set and was withheld%s", whose, name, answer)
+		return
+	}
+	for _, s := range searched {
+		value := r.job.host.Env[s.variable]
+		if value == "" || r.profile.Env.Lets(s.variable) || !regexp.MustCompile(`(?m)\b`+s.program+`[\d.]*(\W|$)`).Match(slices.Concat([]byte(filepath.Base(r.interpreter)+" "), words, text)) {
+			continue
+		}
+		hint("%s is set and was withheld, should modules be missing; %s passes it", s.variable, strings.Join(r.searching(s.variable, value), " "))
 		return
 	}
 	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(text) {
@@ -352,10 +370,32 @@ func (r *recorder) wanting() {
 	}
 }
 
+// searched are the variables by which interpreters find modules: a program does not
+// name them, and what it says without them is that a module is not there.
+var searched = [...]struct{ program, variable string }{
+	{"python", "PYTHONPATH"}, {"node", "NODE_PATH"}, {"perl", "PERL5LIB"}, {"ruby", "RUBYLIB"},
+}
+
+// searching gives the grants of a variable that lists directories, and of those in it
+// which the run may not read.
+func (r *recorder) searching(variable, value string) []string {
+	flags := []string{grantFlag("env_var.read:" + variable)}
+	for _, dir := range filepath.SplitList(value) {
+		at, err := r.job.host.Resolve(dir)
+		if v := r.profile.Allows(at, profiles.Read); err != nil || !filepath.IsAbs(dir) || v.Allowed || v.Denial != nil {
+			continue
+		}
+		if g := grantFlag((&sandbox.Refusal{Access: profiles.Read, Path: at}).Grant()); g != "" {
+			flags = append(flags, g)
+		}
+	}
+	return flags
+}
+
 // ownScript is the skill's script that was run, and its text. Of the skill only: the
 // run could have put something else in place of any other.
 func (r *recorder) ownScript() (path string, text []byte) {
-	if r.job.skill == nil || r.job.session != nil {
+	if r.job.skill == nil {
 		return "", nil
 	}
 	for _, path := range []string{r.interpreter, r.script} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"skillrun/profiles"
 )
 
 // Approve says how the confirm entries of a run are answered.
@@ -56,7 +58,7 @@ type Input struct {
 	Hosts []string
 	// Limits are the user's own: where set they stand for the preset's. Those
 	// of manifests, ceilings and floors can only be stricter.
-	Limits Limits
+	Limits profiles.Limits
 }
 
 // unixSocket is the capability of grants such as unix:/run/x.sock. No manifest
@@ -298,9 +300,9 @@ func (s *Set) limit(in *Input, docs []*Document) {
 	if in.Preset != nil {
 		s.Limits = in.Preset.Limits
 	}
-	s.Limits = replace(s.Limits, in.Limits.Limits)
+	s.Limits = in.Limits.Else(s.Limits)
 	for _, d := range slices.Concat(docs, in.Ceilings, in.Narrowings, in.Floors) {
-		s.Limits = tighten(s.Limits, d.Limits.Limits)
+		s.Limits = tighten(s.Limits, d.Limits)
 	}
 }
 

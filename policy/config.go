@@ -1,5 +1,7 @@
 package policy
 
+import "skillrun/profiles"
+
 // Config is a configuration file of the user or the system:
 //
 //	preset = "standard"
@@ -36,7 +38,7 @@ type Config struct {
 	Grants     []Entry
 	Ceilings   []Text // files, relative to this one
 	Configured []string
-	Limits     Limits
+	Limits     profiles.Limits
 	Floors     *Document // nil if there are none
 	Skills     []SkillConfig
 	Session    SessionConfig

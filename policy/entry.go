@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"skillrun/profiles"
 )
 
 // Effect is what an entry does with a request that it matches.
@@ -131,7 +133,7 @@ type Document struct {
 	// Limits, Environment and Toolchains come from skillrun.toml only.
 	// Toolchains names those of the user's home (rows of profiles' toolchains)
 	// that the skill needs; nil is all, an empty list none.
-	Limits      Limits
+	Limits      profiles.Limits
 	Environment []Variable
 	Toolchains  []Text
 }

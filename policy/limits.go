@@ -1,19 +1,12 @@
 package policy
 
 import (
-	"cmp"
 	"math"
 	"strconv"
 	"time"
 
 	"skillrun/profiles"
 )
-
-// Limits are limits with the place they come from; a zero field sets none.
-type Limits struct {
-	profiles.Limits
-	Pos Pos
-}
 
 // units of sizes; those with "i" and without are the same, as in ulimit.
 var units = [...]struct {
@@ -24,8 +17,7 @@ var units = [...]struct {
 	{"G", 30}, {"GB", 30}, {"GiB", 30}, {"T", 40}, {"TB", 40}, {"TiB", 40},
 }
 
-func decodeLimits(n *node) (l Limits, err error) {
-	l.Pos = n.pos
+func decodeLimits(n *node) (l profiles.Limits, err error) {
 	if err = n.table("limits", "memory", "cpu", "wall", "processes", "open_files", "file_size", "output"); err != nil {
 		return l, err
 	}
@@ -131,25 +123,6 @@ func tighten(a, b profiles.Limits) profiles.Limits {
 		FileSize:  smaller(a.FileSize, b.FileSize),
 		Output:    smaller(a.Output, b.Output),
 	}
-}
-
-// replace takes the fields of b that are set, and those of a elsewhere.
-func replace(a, b profiles.Limits) profiles.Limits {
-	return profiles.Limits{
-		Memory:    cmp.Or(b.Memory, a.Memory),
-		CPU:       cmp.Or(b.CPU, a.CPU),
-		Wall:      cmp.Or(b.Wall, a.Wall),
-		Processes: cmp.Or(b.Processes, a.Processes),
-		OpenFiles: cmp.Or(b.OpenFiles, a.OpenFiles),
-		FileSize:  cmp.Or(b.FileSize, a.FileSize),
-		Output:    cmp.Or(b.Output, a.Output),
-	}
-}
-
-// Else gives l, and where it sets no limit that of m.
-func (l Limits) Else(m Limits) Limits {
-	l.Limits = replace(m.Limits, l.Limits)
-	return l
 }
 
 func smaller[T int64 | time.Duration](a, b T) T {

@@ -197,9 +197,7 @@ func decodePreset(n *node) (p Preset, err error) {
 			return p, err
 		}
 	}
-	l, err := decodeLimits(&limits)
-	p.Limits = l.Limits
-	if err == nil && (p.Name == "" || p.Reason == "") {
+	if p.Limits, err = decodeLimits(&limits); err == nil && (p.Name == "" || p.Reason == "") {
 		err = errorAt(n.pos, "a preset has a name and a reason")
 	}
 	return p, err

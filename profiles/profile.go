@@ -10,7 +10,10 @@
 // grant. The zero Profile allows nothing.
 package profiles
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Profile says what one run may do. Build it, call [Profile.Normalize], check
 // it with [Profile.Validate]; after that treat it as immutable.
@@ -139,4 +142,17 @@ type Limits struct {
 	OpenFiles int64         `json:"open_files,omitempty"` // descriptors per process
 	FileSize  int64         `json:"file_size,omitempty"`  // bytes in one file
 	Output    int64         `json:"output,omitempty"`     // bytes on stdout and stderr together
+}
+
+// Else gives l, and where it sets no limit that of m.
+func (l Limits) Else(m Limits) Limits {
+	return Limits{
+		Memory:    cmp.Or(l.Memory, m.Memory),
+		CPU:       cmp.Or(l.CPU, m.CPU),
+		Wall:      cmp.Or(l.Wall, m.Wall),
+		Processes: cmp.Or(l.Processes, m.Processes),
+		OpenFiles: cmp.Or(l.OpenFiles, m.OpenFiles),
+		FileSize:  cmp.Or(l.FileSize, m.FileSize),
+		Output:    cmp.Or(l.Output, m.Output),
+	}
 }

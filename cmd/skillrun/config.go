@@ -324,7 +324,7 @@ func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []poli
 }
 
 // limits are the user's. The system's are floors: nothing raises them.
-func (c *configuration) limits() (l policy.Limits) {
+func (c *configuration) limits() (l profiles.Limits) {
 	for _, f := range c.files[:c.system] {
 		l = f.Limits
 	}

@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"policy/gen":                  {"policy"},
 	"policy/scan":                 {"policy"},
 	"policy/skill":                {"audit/private", "policy", "profiles"},
-	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill"},
+	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill", "profiles"},
 	"policy/hook":                 {"policy"},
 	"linux":                       {"profiles"},
 	"linux/gen":                   {"linux"},

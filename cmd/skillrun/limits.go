@@ -28,7 +28,7 @@ func limitFlags() []cli.Flag {
 
 // parseLimits reads limits by the names of their flags; get gives "" for one
 // that is not set.
-func parseLimits(get func(flag string) (text, called string)) (l policy.Limits, err error) {
+func parseLimits(get func(flag string) (text, called string)) (l profiles.Limits, err error) {
 	for _, f := range [...]struct {
 		name string
 		read func(string) (int64, string)
@@ -80,7 +80,7 @@ func parseCount(s string) (int64, string) {
 }
 
 // flagLimits are those of the command line.
-func flagLimits(c *cli.Context) (policy.Limits, error) {
+func flagLimits(c *cli.Context) (profiles.Limits, error) {
 	return parseLimits(func(flag string) (string, string) {
 		if !c.IsSet(flag) {
 			return "", ""

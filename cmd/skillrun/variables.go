@@ -39,7 +39,7 @@ func readVariables(h *profiles.Host) (v variables, err error) {
 	if err != nil {
 		return v, err
 	}
-	if limits != (policy.Limits{}) {
+	if limits != (profiles.Limits{}) {
 		v.narrowing = &policy.Document{File: "SKILLRUN_*", Limits: limits}
 	}
 	for name, value := range h.Env {

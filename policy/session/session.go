@@ -36,6 +36,7 @@ import (
 
 	"skillrun/policy"
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // Settings are what holds for all sessions of a user: from flags, configuration
@@ -63,7 +64,7 @@ type Settings struct {
 	Ceilings, Narrowings, Floors []*policy.Document
 	// Undeclared is what happens to what nobody declared; nil asks.
 	Undeclared map[policy.Level]policy.Effect
-	Limits     policy.Limits
+	Limits     profiles.Limits
 
 	// Approvals are how long an answer for a skill's version holds: all bound it.
 	Approvals []policy.Term

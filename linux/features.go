@@ -19,8 +19,6 @@ type Features struct {
 	Namespaces bool `json:"namespaces"`
 	// NetNamespace says that it can have its own network as well.
 	NetNamespace bool `json:"net_namespace"`
-	// Keyring says that a new session keyring can be joined.
-	Keyring bool `json:"keyring"`
 	// Children says that the kernel lists a process's children, so that no
 	// orphan of a run is missed (CONFIG_PROC_CHILDREN, and a /proc).
 	Children bool `json:"children"`

@@ -56,9 +56,7 @@ type guard struct {
 const (
 	wnohang   = 1
 	wuntraced = 2
-	wcontinue = 8
 	wall      = 0x40000000
-	wnothread = 0x20000000
 
 	sigKill = 9
 	sigChld = 17

@@ -264,7 +264,7 @@ func stopHere() {
 
 // stopped says whether the command is.
 func (p *Process) stopped() bool {
-	pid, ok := number(unix.AT_FDCWD, "/proc/self/fdinfo/"+strconv.Itoa(int(p.board.pidfd)), "\nPid:\t", 10)
+	pid, ok := number(unix.AT_FDCWD, "/proc/self/fdinfo/"+strconv.Itoa(int(p.board.pidfd)), "\nPid:\t")
 	if !ok {
 		return false
 	}

@@ -27,15 +27,15 @@ func (r *request) newMode(bits uint32) uint32 {
 	return r.deciders.newMode(uint32(r.arg(r.call.mode))&bits, r.mask())
 }
 
-// target resolves the path of a call that acts on a name, and answers those
-// that end in "/", "." or "..", which have no name, with what the kernel says.
-func (r *request) target(o *object, dir, path argument, f follow, nameless unix.Errno) bool {
+// target resolves the path of a call that makes a name, and answers those that
+// end in "/", "." or "..", which have none, as the kernel does.
+func (r *request) target(o *object, dir, path argument, f follow) bool {
 	if e := r.path(o, dir, path, f); e != 0 {
 		r.fail(e)
 		return false
 	}
 	if o.parent < 0 {
-		r.fail(nameless)
+		r.fail(unix.EEXIST)
 		return false
 	}
 	return true
@@ -78,7 +78,7 @@ func (r *request) led() {
 }
 
 func serveMkdir(r *request) {
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen) {
 		return
 	}
 	if r.led(); !r.fresh(&r.a, directory) {
@@ -118,7 +118,7 @@ func serveMknod(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, special) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen) || !r.fresh(&r.a, special) {
 		return
 	}
 	if !r.turn(false, r.a.place.dir) {
@@ -149,7 +149,7 @@ func serveSymlink(r *request) {
 		r.fail(unix.ENOENT)
 		return
 	}
-	if !r.target(&r.a, r.call.dir, r.call.path, unseen, unix.EEXIST) || !r.fresh(&r.a, symlink) {
+	if !r.target(&r.a, r.call.dir, r.call.path, unseen) || !r.fresh(&r.a, symlink) {
 		return
 	}
 	if !r.turn(false, r.a.place.dir) {
@@ -455,7 +455,7 @@ func serveLink(r *request) {
 		r.fail(unix.ENOTDIR)
 		return
 	}
-	if !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow, unix.EEXIST) {
+	if !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow) {
 		return
 	}
 	a, b := &r.a, &r.b

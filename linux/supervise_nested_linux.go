@@ -283,7 +283,7 @@ func (r *request) narrow() unix.Errno {
 		in.release()
 		return e
 	}
-	pid, ok := number(r.task.dir, "status", "\nTgid:\t", 10)
+	pid, ok := number(r.task.dir, "status", "\nTgid:\t")
 	if !ok {
 		in.release()
 		return unix.ESRCH

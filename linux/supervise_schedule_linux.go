@@ -19,7 +19,7 @@ func serveSchedule(r *request) {
 		r.resume()
 		return
 	}
-	tgid, ok := number(r.s.proc, strconv.Itoa(tid)+"/status", "\nTgid:\t", 10)
+	tgid, ok := number(r.s.proc, strconv.Itoa(tid)+"/status", "\nTgid:\t")
 	switch {
 	case !ok:
 		r.fail(unix.ESRCH)

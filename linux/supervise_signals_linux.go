@@ -13,8 +13,8 @@ import (
 // scope them. They are used without a PID namespace, so that the caller's
 // numbers are ours. Targets are pinned by a pidfd before they are looked at.
 
-// number reads the number after key in a file below dir.
-func number(dir int, name, key string, base int) (int64, bool) {
+// number reads the decimal number after key in a file below dir.
+func number(dir int, name, key string) (int64, bool) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, false
@@ -30,7 +30,7 @@ func number(dir int, name, key string, base int) (int64, bool) {
 		return 0, false
 	}
 	word, _, _ := bytes.Cut(rest, []byte("\n"))
-	v, err := strconv.ParseInt(string(word), base, 64)
+	v, err := strconv.ParseInt(string(word), 10, 64)
 	return v, err == nil
 }
 
@@ -118,7 +118,7 @@ func (r *request) signal(pid int, sg sign) unix.Errno {
 // signalMany sends to the run's processes of a group, or to all but the
 // caller's own, as kill(2) with a negative number.
 func (r *request) signalMany(group int, sg sign) unix.Errno {
-	own, _ := number(r.task.dir, "status", "\nTgid:\t", 10)
+	own, _ := number(r.task.dir, "status", "\nTgid:\t")
 	if group == 0 {
 		if _, group, _ = r.s.stat(int(own)); group == 0 {
 			return unix.ESRCH
@@ -190,7 +190,7 @@ func serveTkill(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	tgid, ok := number(r.s.proc, strconv.Itoa(tid)+"/status", "\nTgid:\t", 10)
+	tgid, ok := number(r.s.proc, strconv.Itoa(tid)+"/status", "\nTgid:\t")
 	if !ok {
 		r.fail(unix.ESRCH)
 		return
@@ -239,7 +239,7 @@ func serveTgsigqueue(r *request) {
 }
 
 func servePidfdSignal(r *request) {
-	pid, ok := number(r.task.dir, "fdinfo/"+strconv.Itoa(r.dirfd(arg1)), "\nPid:\t", 10)
+	pid, ok := number(r.task.dir, "fdinfo/"+strconv.Itoa(r.dirfd(arg1)), "\nPid:\t")
 	switch {
 	case !ok:
 		r.fail(unix.EBADF)

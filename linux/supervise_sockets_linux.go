@@ -213,7 +213,7 @@ func (r *request) fetchAny(fd int) (int, unix.Errno) {
 	if n, e := r.fetch(fd); e != unix.ENOSYS {
 		return n, e
 	}
-	pid, ok := number(r.task.dir, "status", "\nTgid:\t", 10)
+	pid, ok := number(r.task.dir, "status", "\nTgid:\t")
 	if !ok {
 		return -1, unix.ESRCH
 	}

@@ -101,7 +101,7 @@ func (w *waiting) look(r *request) {
 	gone := false
 	pidfd, fault := unix.PidfdOpen(r.tid, unix.O_EXCL) // PIDFD_THREAD
 	if fault == unix.EINVAL {
-		if pid, ok := number(r.s.proc, strconv.Itoa(r.tid)+"/status", "\nTgid:\t", 10); ok {
+		if pid, ok := number(r.s.proc, strconv.Itoa(r.tid)+"/status", "\nTgid:\t"); ok {
 			pidfd, fault = unix.PidfdOpen(int(pid), 0)
 		}
 	}

@@ -83,7 +83,7 @@ func descends(pid, from int) bool {
 		if pid == from {
 			return true
 		}
-		parent, ok := number(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/status", "\nPPid:\t", 10)
+		parent, ok := number(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/status", "\nPPid:\t")
 		if !ok || parent <= 1 {
 			return false
 		}

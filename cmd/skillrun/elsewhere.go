@@ -32,7 +32,7 @@ func readFeatures(c *cli.Context, usual func() linux.Features) (f linux.Features
 // instance.
 func someLinux() linux.Features {
 	return linux.Features{
-		Landlock: 6, Seccomp: true, Notify: true, Namespaces: true, NetNamespace: true, Keyring: true,
+		Landlock: 6, Seccomp: true, Notify: true, Namespaces: true, NetNamespace: true,
 		Children: true, Pidfd: true, CloseRange: true, UID: 1000,
 	}
 }

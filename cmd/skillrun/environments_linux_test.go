@@ -309,13 +309,13 @@ var elsewhere = []struct {
 	features linux.Features
 }{
 	// Linux 6.1, user namespaces for everybody.
-	{"Debian 12, a user", linux.Features{Landlock: 2, Namespaces: true, NetNamespace: true, Keyring: true, UID: 1000}},
+	{"Debian 12, a user", linux.Features{Landlock: 2, Namespaces: true, NetNamespace: true, UID: 1000}},
 	// Linux 6.8; AppArmor takes the capabilities in user namespaces.
-	{"Ubuntu 24.04 runner", linux.Features{Landlock: 4, Keyring: true, UID: 1001}},
+	{"Ubuntu 24.04 runner", linux.Features{Landlock: 4, UID: 1001}},
 	// Docker's filter refuses namespaces and keyrings, and leaves root 14 capabilities.
 	{"Docker, root", linux.Features{Landlock: 4, Capabilities: 0xa80425fb}},
 	{"Docker, a user", linux.Features{Landlock: 4, UID: 1000}},
-	{"Linux 6.15, root with all capabilities", linux.Features{Landlock: 7, Namespaces: true, NetNamespace: true, Keyring: true, Capabilities: 1<<41 - 1, Cgroup: "v2"}},
+	{"Linux 6.15, root with all capabilities", linux.Features{Landlock: 7, Namespaces: true, NetNamespace: true, Capabilities: 1<<41 - 1, Cgroup: "v2"}},
 	// Root in a container without root: 11 capabilities, and /proc is masked, so that no other can be mounted.
 	{"podman without root", linux.Features{Landlock: 6, Capabilities: 0x800405fb}},
 	{"Linux 5.13, no namespaces", linux.Features{Landlock: 1, UID: 1000}},

@@ -39,7 +39,6 @@ type sessionRun struct {
 	run      string // what the decision calls it
 	place    bool   // the next command starts where this one ends
 	calls    *calls
-	skills   []string
 	settings session.Settings
 	text     string   // of the command
 	asks     bool     // the agent can ask its user
@@ -124,7 +123,7 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 	j := &job{
 		host: d.host, cwd: cwd, workspace: run.Workspace, set: run.Set, preset: d.settings.Preset, approve: policy.ApproveNone,
 		strict: d.strict, fresh: d.fresh, allowGaps: d.allowGaps, vars: d.vars, verbose: d.vars.verbose, argv: argv, decisive: d.decisive,
-		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, skills: run.Skills, settings: d.settings, text: text, asks: passed.Asks, unset: unset},
+		session: &sessionRun{id: id, call: name, run: passed.Run, place: passed.Place, calls: store, settings: d.settings, text: text, asks: passed.Asks, unset: unset},
 	}
 	j.ownOutput = run.Set.Limits.Output != j.preset.Limits.Output
 	if run.Skill != "" {

@@ -74,7 +74,7 @@ func (sh *shell) run(fields []field, pos policy.Pos) {
 		return
 	}
 	if body, ok := sh.funcs[name]; ok {
-		sh.function(body, f, args, pos)
+		sh.function(body, args, pos)
 		return
 	}
 	if text, ok := sh.alias[name]; ok {
@@ -124,7 +124,7 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 }
 
 // function calls a function of the text.
-func (sh *shell) function(body *syntax.Stmt, f field, args []field, pos policy.Pos) {
+func (sh *shell) function(body *syntax.Stmt, args []field, pos policy.Pos) {
 	if sh.calls > maxDepth || !sh.step(pos) {
 		return // recursion: the body was read already
 	}

@@ -17,10 +17,8 @@ import (
 // Run is what the command of a call may do, and on whose account.
 type Run struct {
 	Set *policy.Set
-	// Skills are the names of the skills that it is attributed to. Skill is the
-	// directory of the one that acts, "" if that is not certain.
-	Skills []string
-	Skill  string
+	// Skill is the directory of the skill that acts, "" if that is not certain.
+	Skill string
 	// Workspace is the session's.
 	Workspace string
 }
@@ -29,9 +27,10 @@ type Run struct {
 // once.
 //
 // The rights are those of the acting skills, where the command runs files of
-// theirs (of several, what all have), else the session's pool; within the manifest of every untrusted skill
-// that is loaded, every ceiling, and the scope of the task; what asks is there
-// as far as the user said yes, before or to this call.
+// theirs (of several, what all have), else the session's pool; within the
+// manifest of every untrusted skill that is loaded, every ceiling, and the scope
+// of the task; what asks is there as far as the user said yes, before or to this
+// call.
 func (s *Session) Run(id string) (*Run, error) {
 	i := slices.IndexFunc(s.more.Calls, func(c call) bool { return c.ID == id && id != "" })
 	switch {
@@ -68,7 +67,7 @@ func (s *Session) compose(c *call) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Skills: c.Skills, Workspace: s.state.Workspace}
+	run := &Run{Workspace: s.state.Workspace}
 	accepted, grants, err := s.accepted(st, c)
 	if err != nil {
 		return nil, err

@@ -57,10 +57,7 @@ func (g *Gate) Records(msg []byte, name string, t dnsmessage.Type) ([]netip.Addr
 	return a.addrs, g.services(a.svcb), next, err
 }
 
-var (
-	ErrMore    = errMore
-	ErrRequest = errRequest
-)
+var ErrMore = errMore
 
 // Drains passes by c, as a port does that is opened after the run has ended.
 func (g *Gate) Drains(c io.Closer) {

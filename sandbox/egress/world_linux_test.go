@@ -32,7 +32,6 @@ import (
 // once and note who reached them, and a name server.
 type world struct {
 	ca    *x509.CertPool
-	pem   []byte
 	files map[string][]byte // what the web servers have, by path
 	mu    sync.Mutex
 	seen  []string
@@ -293,7 +292,6 @@ func (w *world) certificate(t testing.TB) *tls.Config {
 	parsed, _ := x509.ParseCertificate(caDER)
 	w.ca = x509.NewCertPool()
 	w.ca.AddCert(parsed)
-	w.pem = caDER
 	return &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		w.note("tls sni=%s at=%s", h.ServerName, h.Conn.LocalAddr())
 		return nil, nil

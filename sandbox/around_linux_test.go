@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // What a program knows of what is around it.
@@ -37,8 +38,8 @@ type surroundings struct {
 	was      string         // what can be told of the victim
 	word     string         // in its environment
 	sockets  map[string]int // by path or abstract name
-	tcp      net.Listener
-	udp      net.PacketConn
+	tcp      *net.TCPListener
+	udp      *net.UDPConn
 	abstract string
 }
 
@@ -73,9 +74,7 @@ func newSurroundings(t *testing.T, root, outside string) *surroundings {
 		}
 		a.sockets[name] = fd
 	}
-	a.tcp, err = net.Listen("tcp", "127.0.0.1:0")
-	must(err)
-	a.udp, err = net.ListenPacket("udp", a.tcp.Addr().String())
+	a.tcp, a.udp, err = sandboxtest.ListenBoth()
 	must(err)
 	return a
 }
@@ -171,10 +170,10 @@ func (a *surroundings) crimes(p *profiles.Profile, output []byte) []string {
 		})
 		return met
 	}
-	if meets(a.tcp.(*net.TCPListener)) {
+	if meets(a.tcp) {
 		list = append(list, "connected: tcp")
 	}
-	if meets(a.udp.(*net.UDPConn)) {
+	if meets(a.udp) {
 		list = append(list, "sent: udp")
 	}
 	return list

@@ -119,24 +119,34 @@ func (c *Canaries) plantFiles() error {
 	return nil
 }
 
+// ListenBoth listens on loopback, for connections and for datagrams at one port.
+// That is one which nobody has for either.
+func ListenBoth() (*net.TCPListener, *net.UDPConn, error) {
+	for {
+		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(l.Addr().(*net.TCPAddr).AddrPort()))
+		if err == nil {
+			return l, c, nil
+		}
+		l.Close()
+		if !errors.Is(err, unix.EADDRINUSE) {
+			return nil, nil, err
+		}
+	}
+}
+
 func (c *Canaries) listen() (err error) {
-	loopback := net.IPv4(127, 0, 0, 1)
-	if c.tcp, err = net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback}); err != nil {
+	if c.tcp, c.udp, err = ListenBoth(); err != nil {
 		return err
 	}
-	c.open = append(c.open, c.tcp)
-	if c.udp, err = net.ListenUDP("udp4", &net.UDPAddr{IP: loopback, Port: c.tcp.Addr().(*net.TCPAddr).Port}); err != nil {
+	c.open = append(c.open, c.tcp, c.udp)
+	if c.dns, c.ask, err = ListenBoth(); err != nil {
 		return err
 	}
-	c.open = append(c.open, c.udp)
-	if c.dns, err = net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback}); err != nil {
-		return err
-	}
-	c.open = append(c.open, c.dns)
-	if c.ask, err = net.ListenUDP("udp4", &net.UDPAddr{IP: loopback, Port: c.dns.Addr().(*net.TCPAddr).Port}); err != nil {
-		return err
-	}
-	c.open = append(c.open, c.ask)
+	c.open = append(c.open, c.dns, c.ask)
 	if c.stream, err = net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(c.Home, "docker.sock"), Net: "unix"}); err != nil {
 		return err
 	}

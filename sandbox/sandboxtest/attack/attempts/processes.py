@@ -147,8 +147,9 @@ def look(p):
     if int(f[3]) == os.getsid(0) and int(f[2]) not in (os.getpgrp(), os.getsid(0)): others.append(int(f[2]))
 each(look, pids())
 os.setpgid(0, others[0]); signal.signal(signal.SIGTTIN, signal.SIG_IGN)
-if os.fork() == 0: signal.signal(signal.SIGTTIN, signal.SIG_DFL); os.read(0, 1)
-time.sleep(.3)
+pid = os.fork()
+if pid == 0: signal.signal(signal.SIGTTIN, signal.SIG_DFL); os.read(0, 1)
+os.waitpid(pid, os.WUNTRACED); time.sleep(.3)
 #: signal by F_SETOWN_EX
 r, w = socket.socketpair(); fcntl.fcntl(r, 15, struct.pack("ii", 1, VICTIM)); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
 #: signal by F_SETOWN to its group
@@ -160,7 +161,7 @@ d = os.open(".", os.O_RDONLY); fcntl.fcntl(d, fcntl.F_SETOWN, VICTIM); fcntl.fcn
 #: signal by a lease
 put("n"); d = os.open("n", os.O_RDONLY); fcntl.fcntl(d, 1024, 0); fcntl.fcntl(d, fcntl.F_SETOWN, VICTIM); fcntl.fcntl(d, 10, signal.SIGTERM)
 if os.fork() == 0: os.open("n", os.O_WRONLY | os.O_NONBLOCK); os._exit(0)
-time.sleep(.1)
+os.wait()
 #: signal by pidfd to its group
 call("pidfd_send_signal", call("pidfd_open", VICTIM, 0), signal.SIGKILL, 0, 4)
 #: signal by pidfd, its thread

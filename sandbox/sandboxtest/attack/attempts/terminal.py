@@ -27,7 +27,7 @@ if LIBC.ioctl(0, ctypes.c_ulong(0x4b49), buffer(bytes(600))) == 0: got("KDSKBSEN
 #: virtual terminals needs=root control=may
 each(lambda f: (os.open(f, os.O_RDWR | os.O_NOCTTY), got(f)), ["/dev/tty0", "/dev/tty1", "/dev/vcs", "/dev/vcsa", "/dev/console", "/dev/ttyS0"])
 #: another terminal, read
-d = os.open(PTS, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK); ask("type"); time.sleep(.05); say(os.read(d, 100))
+d = os.open(PTS, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK); ask("type"); select.select([d], [], [], 10); say(os.read(d, 100))
 #: another terminal, read from its master
 ask("type"); d = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK); fcntl.ioctl(d, 0x40045431, struct.pack("i", 0)); d = os.open(PTS, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK); say(os.read(d, 100))
 #: another terminal

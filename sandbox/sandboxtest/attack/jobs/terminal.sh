@@ -10,9 +10,9 @@ try:
     print("ASK interrupt", flush=True); time.sleep(50)
 except KeyboardInterrupt: print("interrupted")' || echo $?
 #: job control tty
-set -m; sleep 100 & kill -STOP %1; wait -n 2>/dev/null || true; kill -CONT %1; kill %1; wait %1 2>/dev/null || echo $?; (sleep .05; echo fg done) & fg %% > /dev/null
+set -m; sleep 100 & kill -STOP %1; wait -n 2>/dev/null || true; kill -CONT %1; kill %1; wait %1 2>/dev/null || echo $?; (sleep 1; echo fg done) & fg %% > /dev/null
 #: an interactive shell tty
-bash --norc -i -c 'echo interactive; sleep .05 & fg > /dev/null; echo $?' 2>/dev/null
+bash --norc -i -c 'echo interactive; sleep 1 & fg > /dev/null; echo $?' 2>/dev/null
 #: window size tty
 stty rows 33 cols 77; stty size; python3 -c 'import os; print(os.get_terminal_size())'
 #: raw mode tty

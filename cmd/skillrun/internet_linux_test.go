@@ -80,7 +80,7 @@ func inOwnInternet(t *testing.T) bool {
 		}
 		return true
 	}
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.timeout=500s", "-test.parallel=4"}
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.timeout=20m", "-test.parallel=4"}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
 	}

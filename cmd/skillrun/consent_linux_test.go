@@ -97,6 +97,7 @@ func (u *person) made(file string) bool {
 const askedOf = "allow? [o]nce [a]lways for this version [c]hoose [n]o: "
 
 func TestConsent(t *testing.T) {
+	sandboxtest.CatchIgnored()
 	u := newPerson(t)
 	if code, shown := u.at(u.touch("f"), askedOf, "n\n"); code != 125 || u.made("f") || !strings.Contains(shown, "declined: nothing was run") {
 		t.Errorf("no: exit %d: %s", code, shown)

@@ -49,9 +49,11 @@ type decider struct {
 }
 
 func newDecider(p *profiles.Profile, own []string, apart string, hidden []string, umask uint32) *decider {
-	d := &decider{profile: p, grants: *p, own: own, apart: apart, hidden: hidden, ledger: newLedger(), umask: umask}
+	folded := *p
+	folded.Denials = profiles.AnyCase(p.Denials)
+	d := &decider{profile: &folded, grants: *p, own: own, apart: apart, hidden: hidden, ledger: newLedger(), umask: umask}
 	d.grants.Denials = nil
-	d.sieve = profiles.NewSieve(p.Denials)
+	d.sieve = profiles.NewSieve(folded.Denials)
 	return d
 }
 

@@ -1,6 +1,11 @@
 package profiles
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Access is a set of things a program may do to a path.
 type Access uint8
@@ -122,9 +127,9 @@ func (c Class) String() string {
 // the denial covers every name beneath Path whose last components match it, at
 // any depth, and everything beneath that name: {Path: "/w", Match:
 // ".git/hooks"} covers /w/.git/hooks and /w/a/b/.git/hooks/pre-commit.
-// Match ignores ASCII case, since the file system may, and takes the two other
-// letters that fold to ASCII ("\u017f" for s, "\u212a" for k) for those. A "?"
-// stands for one byte.
+// Match ignores ASCII case, since the file system may, takes other letters that fold
+// to ASCII ("\u017f" for s, "\ufb01" for fi) for those, and leaves out what does not
+// show ("\u200b"). A "?" stands for one byte.
 //
 // Every denial also refuses Delete (and so renaming) of what it covers and of
 // the directories that lead there, as far as Path or Match name them: a secret
@@ -152,12 +157,26 @@ type Denial struct {
 	UnlessWithin bool   `json:"unless_within,omitempty"`
 	Class        Class  `json:"class,omitempty"`
 	Origin       Origin `json:"origin,omitzero"`
+	// AnyCase says that Path is taken as Match is. It is no part of a profile's form:
+	// whoever is told of a file by a path only sets it, see [AnyCase].
+	AnyCase bool `json:"-"`
+}
+
+// AnyCase gives denials that cover what they do in other letters of their Path, too,
+// where the file system folds case, and nothing but a path tells which file is meant.
+// Those that a manifest or the user wrote stay: "Data" may be another file than "data".
+func AnyCase(denials []Denial) []Denial {
+	denials = slices.Clone(denials)
+	for i := range denials {
+		denials[i].AnyCase = denials[i].Class != Plain
+	}
+	return denials
 }
 
 // Covers says whether the denial names path or something above it, exceptions
 // considered.
 func (d *Denial) Covers(path string) bool {
-	rel, ok := beneath(d.Path, path)
+	rel, ok := d.beneath(path)
 	if !ok || d.exceptsPath(path) {
 		return false
 	}
@@ -177,7 +196,7 @@ func (d *Denial) Covers(path string) bool {
 // the first component of Match, of the name nearest to the denial's Path. It is 0
 // where path is not covered.
 func (d *Denial) Holders(path string) int {
-	rel, ok := beneath(d.Path, path)
+	rel, ok := d.beneath(path)
 	if !ok || d.Match == "" {
 		return 0
 	}
@@ -216,13 +235,14 @@ func (d *Denial) exceptsName(rel string) bool {
 // Leads says whether path is a directory on the way to what the denial covers, so
 // that removing or renaming it would move a covered name, or make room for one.
 func (d *Denial) Leads(path string) bool {
-	if _, ok := beneath(path, d.Path); ok {
-		return path != d.Path || d.Match != ""
+	if d.leadsTo(path) {
+		_, at := d.beneath(path)
+		return !at || d.Match != ""
 	}
 	if d.Match == "" {
 		return false
 	}
-	rel, ok := beneath(d.Path, path)
+	rel, ok := d.beneath(path)
 	if !ok || d.exceptsPath(path) || d.exceptsName(rel) {
 		return false
 	}
@@ -237,7 +257,7 @@ func (d *Denial) Leads(path string) bool {
 // Through gives denials of what a denial covers by way of link, whose name it covers
 // or which, with a Match, leads there, where that leads to target.
 func (d *Denial) Through(link, target string) []Denial {
-	rel, ok := beneath(d.Path, link)
+	rel, ok := d.beneath(link)
 	if !ok || rel == "" && d.Match != "" || d.Spares(link) {
 		return nil
 	}
@@ -265,14 +285,14 @@ func (d *Denial) Through(link, target string) []Denial {
 // Names says whether path, or something above it, is one that the denial is
 // about, whether an exception takes it in or not.
 func (d *Denial) Names(path string) bool {
-	rel, ok := beneath(d.Path, path)
+	rel, ok := d.beneath(path)
 	return ok && (d.Match == "" || matchAny(d.Match, rel))
 }
 
 // Spares says whether an exception of the denial takes in path and so all that
 // is beneath it.
 func (d *Denial) Spares(path string) bool {
-	rel, ok := beneath(d.Path, path)
+	rel, ok := d.beneath(path)
 	return ok && (d.exceptsPath(path) || d.exceptsName(rel))
 }
 
@@ -283,6 +303,51 @@ func (r *PathRule) covers(path string) bool {
 	}
 	_, ok := beneath(r.Path, path)
 	return ok
+}
+
+// beneath is the same for the Path of a denial.
+func (d *Denial) beneath(path string) (rest string, ok bool) {
+	if rest, ok := beneath(d.Path, path); ok || !d.AnyCase {
+		return rest, ok
+	}
+	return beneathFolded(d.Path, path)
+}
+
+// leadsTo says the same of what is above the Path of a denial.
+func (d *Denial) leadsTo(path string) bool {
+	_, ok := beneath(path, d.Path)
+	if !ok && d.AnyCase {
+		_, ok = beneathFolded(path, d.Path)
+	}
+	return ok
+}
+
+// beneathFolded is beneath in whatever letters.
+func beneathFolded(root, path string) (rest string, ok bool) {
+	if root == "/" {
+		return beneath(root, path)
+	}
+	// Most paths differ early.
+	for i := 0; i < len(root) && i < len(path) && root[i]|path[i] < utf8.RuneSelf; i++ {
+		if lower(root[i]) != lower(path[i]) {
+			return "", false
+		}
+	}
+	end := 0
+	for range strings.Count(root, "/") {
+		if end == len(path) {
+			return "", false
+		}
+		if next := strings.IndexByte(path[end+1:], '/'); next >= 0 {
+			end += 1 + next
+		} else {
+			end = len(path)
+		}
+	}
+	if folded(root) != folded(path[:end]) {
+		return "", false
+	}
+	return strings.TrimPrefix(path[end:], "/"), true
 }
 
 // beneath says whether path is root or lies beneath it, and gives the rest
@@ -381,14 +446,38 @@ func matchASCII(pattern, name string) bool {
 	return p == len(pattern)
 }
 
-// asASCII replaces the two letters beyond ASCII that fold to ASCII ones.
+// asASCII gives a name as a file system that folds case compares it, as far as that is
+// ASCII: letters that fold to ASCII ones are these, and characters that do not show are
+// left out (Linux's casefold, APFS, HFS+).
 func asASCII(s string) string {
 	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return strings.ReplaceAll(strings.ReplaceAll(s, "\u017f", "s"), "\u212a", "k")
+		if s[i] >= utf8.RuneSelf {
+			return foldedToASCII(s)
 		}
 	}
 	return s
+}
+
+func foldedToASCII(s string) string {
+	b := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\u017f':
+			b = append(b, 's')
+		case r == '\u212a':
+			b = append(b, 'k')
+		case r == '\u00df', r == '\u1e9e':
+			b = append(b, "ss"...)
+		case '\ufb00' <= r && r <= '\ufb06':
+			b = append(b, [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}[r-'\ufb00']...)
+		case r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		default:
+			b = append(b, s[:n]...)
+		}
+		s = s[n:]
+	}
+	return string(b)
 }
 
 func lower(c byte) byte {

@@ -75,9 +75,9 @@ func (p *Profile) ChangesSkill(path string, access Access) bool {
 	if p.Skill == "" || access&(Write|Create|Delete) == 0 {
 		return false
 	}
-	if _, ok := beneath(p.Skill, path); ok {
+	if _, ok := beneathFolded(p.Skill, path); ok {
 		return true
 	}
-	_, ok := beneath(path, p.Skill)
+	_, ok := beneathFolded(path, p.Skill)
 	return ok && access&Delete != 0
 }

@@ -103,9 +103,8 @@ func (s *Sieve) directory(dir string) []int {
 	var list []int
 	for i := range s.denials {
 		d := &s.denials[i]
-		_, above := beneath(whole, d.Path)
-		_, inside := beneath(d.Path, whole)
-		if above && (whole != d.Path || dir == "") || inside && (d.Match == "" || marks[i]) {
+		_, inside := d.beneath(whole)
+		if d.leadsTo(whole) && (!inside || dir == "") || inside && (d.Match == "" || marks[i]) {
 			list = append(list, i)
 		}
 	}

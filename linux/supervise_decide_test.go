@@ -1,0 +1,34 @@
+package linux
+
+import (
+	"testing"
+
+	"skillrun/profiles"
+)
+
+// TestDeniedInOtherLetters: of a control file the supervisor is told a path, which on
+// a file system that folds case may be any spelling of it.
+func TestDeniedInOtherLetters(t *testing.T) {
+	p := &profiles.Profile{Workspace: "/w", Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write | profiles.Create}},
+		Denials: []profiles.Denial{
+			{Path: "/w/tools/hooks", Access: profiles.Write | profiles.Create, Class: profiles.Control},
+			{Path: "/w", Match: ".git/config", Access: profiles.Write | profiles.Create, Class: profiles.Control},
+		}}
+	d := newDecider(p, nil, "", nil, 0o022)
+	for path, want := range map[string]bool{
+		"/w/tools/hooks/x": false, "/w/Tools/hoo\u212as/x": false, "/w/Tools/x": true,
+		"/w/.git/con\ufb01g": false, "/w/.gi\u200bt/config": false, "/w/.git/con\ufb02g": true,
+	} {
+		if got := d.judge(place{path: path}, profiles.Write).Allowed; got != want {
+			t.Errorf("write %q: %v", path, got)
+		}
+	}
+	for path, want := range map[string]bool{"/w/Tools": false, "/w/TOO\u200bLS": false, "/w/Toolz": true} {
+		if got := d.arrive(place{path: "/w/x"}, directory, place{path: path}).ok(); got != want {
+			t.Errorf("a directory becomes %q: %v", path, got)
+		}
+	}
+	if !p.Allows("/w/Tools/hooks/x", profiles.Write).Allowed {
+		t.Error("control: a profile's path is of one spelling")
+	}
+}

@@ -173,6 +173,7 @@ func (l *lowering) base(p *profiles.Profile) {
 	if l.place.Workspace != "" {
 		p.Denials = append(p.Denials, profiles.WorkspaceSecrets(l.place.Workspace)...)
 		p.Denials = append(p.Denials, profiles.ControlFiles(l.place.Workspace)...)
+		p.Denials = append(p.Denials, profiles.ControlledIn(l.place.Workspace)...)
 	}
 }
 

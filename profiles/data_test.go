@@ -464,3 +464,32 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 		}
 	}
 }
+
+// TestControlFilesBeneathTheirName: a work tree may itself be called as the beginning
+// of a control file's name is, or as one.
+func TestControlFilesBeneathTheirName(t *testing.T) {
+	for _, x := range []struct{ root, denied, free string }{
+		{"/w/.github", "workflows/x.yml agents/x.md sub/.github/workflows/x", "CODEOWNERS x/workflows/y"},
+		{"/w/.git", "hooks/x config info/attributes worktrees/a/commondir modules/x", "index HEAD info/exclude x/hooks/y"},
+		{"/w/.git/worktrees", "a/commondir a/config.worktree", "a/HEAD"},
+		{"/w/.config", "mise/x mise.toml", "x/mise.lock"},
+		{"/w/.claude", "settings.json hooks/x skills/x/SKILL.md .mcp.json", "notes.md worktrees/a/settings.json"},
+		{"/w/.claude/worktrees/a", ".claude/x", "settings.json hooks/x"},
+		{"/w/.VSCODE", "tasks.json", "x.json"},
+		{"/w/node_modules/.github", "", "workflows/x.yml"},
+		{"/", ".git/hooks/x", "hooks/x"},
+	} {
+		p := &profiles.Profile{Paths: []profiles.PathRule{{Path: x.root, Tree: true, Access: profiles.AllAccess}},
+			Denials: append(profiles.ControlFiles(x.root), profiles.ControlledIn(x.root)...)}
+		for _, name := range strings.Fields(x.denied) {
+			if at := path.Join(x.root, name); p.Allows(at, profiles.Write).Allowed || p.Allows(at, profiles.Create).Allowed {
+				t.Errorf("%s is written", at)
+			}
+		}
+		for _, name := range strings.Fields(x.free) {
+			if at := path.Join(x.root, name); !p.Allows(at, profiles.Write).Allowed || !p.Allows(at, profiles.Create).Allowed {
+				t.Errorf("control: %s is not written", at)
+			}
+		}
+	}
+}

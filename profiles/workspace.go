@@ -1,6 +1,10 @@
 package profiles
 
-import "slices"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // WorkspaceSecrets gives the denials that guard secrets by their names in a
 // work tree (".env", "*.pem" and so on): every access, class Sensitive. In a directory
@@ -34,7 +38,8 @@ const OfControlFiles = "built-in:control-files"
 // nothing to those programs and are left alone; repositories are not. What counts in
 // a project of its own only, the run may make in one that it makes.
 // What task runners obey (Makefile, package.json) people edit as ordinary source:
-// it is not among them.
+// it is not among them. Where root is called as the beginning of a name is, such as
+// ".github", the rest counts right beneath it.
 func ControlFiles(root string) []Denial {
 	ordinary := make([]string, len(ordinaryRows))
 	for i, row := range ordinaryRows {
@@ -50,6 +55,22 @@ func ControlFiles(root string) []Denial {
 			d.Except = ordinary
 		}
 		denials = append(denials, d)
+		if above := d; strings.Contains(d.Match, "/") {
+			if above.Path = "/"; !above.Covers(root) {
+				denials = append(denials, above.Through(root, root)...)
+			}
+		}
+	}
+	return denials
+}
+
+// ControlledIn gives the denials that guard what is obeyed right beneath a work tree
+// which is itself called as a control file is, such as ".claude": all that counts of
+// it, as where a link of that name leads to all of a tree.
+func ControlledIn(root string) (denials []Denial) {
+	for _, name := range obeyed(path.Base(root)) {
+		denials = append(denials, Denial{Path: Below(root, name), Access: Write | Create | Delete, Class: Control,
+			Origin: Origin{Source: OfControlFiles, Reason: "obeyed in a directory called " + path.Base(root)}})
 	}
 	return denials
 }

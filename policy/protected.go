@@ -3,6 +3,7 @@ package policy
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -17,16 +18,23 @@ type Protected struct {
 	host    *profiles.Host
 	profile profiles.Profile
 	itself  bool // a directory is not protected for what lies in it
-	// sift is what the workspace is searched by, and unread those of its directories
-	// that were not yet.
-	sift   *profiles.Sift
-	unread []string
+	// unread are those directories of the workspace, and elsewhere those of other trees,
+	// that were not searched yet.
+	workspace         string
+	unread, elsewhere []searchable
+	trees             []string // others
+}
+
+// searchable is a directory, with what it is searched by.
+type searchable struct {
+	dir  string
+	sift *profiles.Sift
 }
 
 // NewProtected gives the shipped ones for a machine and a workspace, and besides
 // those beneath trees, which may be read but not changed.
 func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protected {
-	p := &Protected{host: h}
+	p := &Protected{host: h, workspace: workspace}
 	for _, tree := range trees {
 		if tree != "" {
 			p.profile.Denials = append(p.profile.Denials, profiles.Denial{
@@ -42,7 +50,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 		p.profile.Denials = append(p.profile.Denials, profiles.ControlFiles("/")...) // an agent's tools act anywhere
 		for _, s := range p.profile.Sifts() {
 			if s.Root == workspace {
-				p.sift, p.unread = s, []string{workspace}
+				p.unread = []searchable{{workspace, s}}
 			}
 		}
 		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
@@ -50,8 +58,29 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 	}
 	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}
 	p.profile.DenyAliases(h)
-	p.search(1)
+	p.search(&p.unread, 1)
 	return p
+}
+
+// Among protects besides what names in other trees lead to, in which files may be
+// changed, and what the home's control files lead to there.
+func (p *Protected) Among(trees []string) {
+	trees = slices.DeleteFunc(slices.Clone(trees), func(tree string) bool {
+		return within(p.workspace, tree) || slices.ContainsFunc(p.trees, func(t string) bool { return within(t, tree) })
+	})
+	if p.workspace == "" || len(trees) == 0 {
+		return
+	}
+	p.trees = append(p.trees, trees...)
+	found := profiles.Profile{Paths: p.profile.Paths, Denials: homeControls(p.host, trees)}
+	found.DenyAliases(p.host)
+	p.profile.Denials = append(p.profile.Denials, found.Denials...)
+	for _, tree := range trees {
+		of := profiles.Profile{Paths: p.profile.Paths, Denials: profiles.ControlFiles(tree)}
+		for _, s := range of.Sifts() {
+			p.elsewhere = append(p.elsewhere, searchable{tree, s})
+		}
+	}
 }
 
 // InRuns are those that a run's command is asked about: the control files of a
@@ -67,23 +96,23 @@ func (p *Protected) InRuns(workspace string) *Protected {
 	return q
 }
 
-// mostSearched is how many directories of a workspace are searched: an agent waits
-// for it, about a tenth of a second for 10,000.
+// mostSearched is how many directories of a workspace are searched, and how many of
+// other trees together: an agent waits for it, about a tenth of a second for 10,000.
 const mostSearched = 16384
 
-// search protects what names in up to n directories of the workspace lead to, those
-// near its top first.
-func (p *Protected) search(n int) {
+// search protects what names in up to n directories lead to, those near the top
+// first.
+func (p *Protected) search(unread *[]searchable, n int) {
 	found := profiles.Profile{Paths: p.profile.Paths}
-	for ; n > 0 && len(p.unread) > 0; n-- {
-		dir := p.unread[0]
-		p.unread = p.unread[1:]
-		entries, _ := fs.ReadDir(p.host.FS, fsName(dir)) // what cannot be listed leads nowhere
+	for ; n > 0 && len(*unread) > 0; n-- {
+		in := (*unread)[0]
+		*unread = (*unread)[1:]
+		entries, _ := fs.ReadDir(p.host.FS, fsName(in.dir)) // what cannot be listed leads nowhere
 		for _, e := range entries {
-			at := profiles.Below(dir, e.Name())
-			found.Denials = append(found.Denials, p.sift.Through(p.host, at, e.Type())...)
+			at := profiles.Below(in.dir, e.Name())
+			found.Denials = append(found.Denials, in.sift.Through(p.host, at, e.Type())...)
 			if e.IsDir() {
-				p.unread = append(p.unread, at)
+				*unread = append(*unread, searchable{at, in.sift})
 			}
 		}
 	}
@@ -119,10 +148,15 @@ func (p *Protected) Needs(capability, file string) (instead, why string) {
 		return "", ""
 	}
 	v := p.profile.Allows(file, access)
-	if v.Denial == nil && len(p.unread) > 0 && (access&profiles.Read == 0 || within(p.sift.Root, file) || len(p.host.Mounts) > 0) {
+	if v.Denial == nil && len(p.unread) > 0 && (access&profiles.Read == 0 || within(p.workspace, file) || len(p.host.Mounts) > 0) {
 		// To be read, it is of what lies beneath the workspace only that names there make secrets.
-		p.search(mostSearched)
+		p.search(&p.unread, mostSearched)
 		p.unread = nil
+		v = p.profile.Allows(file, access)
+	}
+	if v.Denial == nil && len(p.elsewhere) > 0 && access&profiles.Read == 0 {
+		p.search(&p.elsewhere, mostSearched)
+		p.elsewhere = nil
 		v = p.profile.Allows(file, access)
 	}
 	if v.Denial == nil && access&profiles.Read == 0 {

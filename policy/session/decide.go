@@ -545,7 +545,7 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 // judge decides one request, with what a session adds to the policy.
 func (s *Session) judge(st *policy.State, r policy.Request, target string, exact bool, why string) judged {
 	j := judged{answer: st.Decide(r)}
-	if instead, because := s.protected(&r, &j.answer); instead != "" {
+	if instead, because := s.protected(st, &r, &j.answer); instead != "" {
 		why = because
 		if j.secret = instead == "secrets.read"; !s.named(st, r) {
 			if r.Confined {
@@ -585,7 +585,7 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 // own, and why. A run is held to it by the kernel, unless the user says yes to the
 // control files of the workspace that its command is going to change; secrets and
 // what lies elsewhere are asked for in their own names.
-func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why string) {
+func (s *Session) protected(st *policy.State, r *policy.Request, a *policy.Answer) (instead, why string) {
 	switch {
 	case s.set.Protected == nil, len(r.Paths) == 0, a.Effect == policy.Deny && a.Entry != nil:
 		return "", ""
@@ -601,6 +601,8 @@ func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why s
 	files := s.files
 	if r.Confined {
 		files = s.controls
+	} else {
+		files.Among(s.changeable(st))
 	}
 	looked := map[string]bool{}
 	for _, p := range slices.Concat(r.Paths, r.Given) {
@@ -620,6 +622,32 @@ func (s *Session) protected(r *policy.Request, a *policy.Answer) (instead, why s
 	}
 	return "", ""
 }
+
+// changeable are the directories in which entries let files be changed, of an entry
+// for all there are the home.
+func (s *Session) changeable(st *policy.State) (trees []string) {
+	for _, e := range slices.Concat(st.Granted, st.Declared) {
+		if e.Effect == policy.Deny || !slices.ContainsFunc(changing[:], e.Names) {
+			continue
+		}
+		scope := e.Constraints.Scope
+		if !e.Constraints.Scoped && e.Constraints.WorkspaceOnly == policy.No {
+			scope = []policy.Text{{Value: s.set.Home}}
+		}
+		for _, t := range scope {
+			dir := t.Value
+			if i := strings.IndexAny(dir, "*?["); i >= 0 {
+				dir = dir[:strings.LastIndexByte(dir[:i], '/')+1]
+			}
+			if dir = s.resolve(dir, s.state.Workspace); filepath.IsAbs(dir) && !slices.Contains(trees, dir) {
+				trees = append(trees, dir)
+			}
+		}
+	}
+	return trees
+}
+
+var changing = [...]string{"filesystem.write", "filesystem.delete", "source_code.write", "source_code.delete"}
 
 // named says whether a grant of the user names exactly the paths of a request.
 func (s *Session) named(st *policy.State, r policy.Request) bool {

@@ -197,6 +197,76 @@ func TestProtectedElsewhere(t *testing.T) {
 	w.want(s.Decide(ctx, bash("echo x >tools/other")), policy.Allow, "beside it")
 }
 
+// TestProtectedAmong: what control files lead to is asked about in other trees, too,
+// whose files may be changed: as in the home's own settings that lie in a repository.
+func TestProtectedAmong(t *testing.T) {
+	for name, c := range map[string]struct{ grant, defaults string }{
+		"a grant":          {grant: "filesystem.write:~/dot"},
+		"one of a pattern": {grant: "filesystem.write:~/dot/*"},
+		"one of deletion":  {grant: "filesystem.delete:~/dot"},
+		"an entry":         {defaults: `[{"capability":"filesystem.*","effect":"allow","constraints":{"resource_scope":["~/dot","in.txt","led"]}}]`},
+		"one for all":      {defaults: `[{"capability":"source_code.write","effect":"allow","constraints":{"workspace_only":false}}]`},
+		"an answer":        {},
+		"none":             {},
+	} {
+		w := newWorld(t, "power-user")
+		host := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{}, FS: os.DirFS("/")}
+		w.set.Protected = func() *policy.Protected { return policy.NewProtected(host, w.set.Workspace, w.set.Dir) }
+		for _, name := range []string{"home/dot/plain", "home/dot/agent.json", "home/dot/conf/rc", "home/dot/p/f", "home/.claude/x"} {
+			w.file(name, "")
+		}
+		for name, target := range map[string]string{"home/.claude/settings.json": "../dot/agent.json", "home/dot/p/.envrc": "../conf/rc", "home/dot/p/.vscode": "../conf/editor", "home/dot/.envrc": w.set.Workspace + "/led"} {
+			if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.defaults != "" {
+			w.set.Defaults = entries(t, c.defaults)
+		}
+		if c.grant != "" {
+			e, err := policy.ParseGrant(c.grant, "config")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.set.Grants = []policy.Entry{e}
+		}
+		s := w.start()
+		capability := "filesystem.write"
+		if name == "one for all" {
+			capability = "source_code.write" // no entry on files is for all
+		}
+		ask := func(path string) session.Verdict {
+			return s.Decide(ctx, action("T", policy.Request{Capability: capability, Paths: []string{path}}))
+		}
+		if name == "an answer" {
+			v := ask("~/dot")
+			if err := s.Answer(v.Call, session.ThisSession); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "policy.expand"
+		if name == "none" {
+			want = capability // which is asked about as well
+		}
+		for path, want := range map[string]string{
+			"~/dot/agent.json": want, "~/dot/conf/rc": want, "~/dot/conf/editor/tasks.json": want,
+			"~/dot/plain": capability, "~/dot/conf/x": capability, "in.txt": capability, "led": want,
+		} {
+			v := ask(path)
+			if len(v.Needs) == 0 || v.Needs[0].Capability != want {
+				t.Errorf("%s: %s: %s, needs %+v, want %s", name, path, v.Effect, v.Needs, want)
+			}
+			free := want == capability && (path == "in.txt" || name != "none" && name != "one of deletion")
+			if path == "led" {
+				free = name == "none"
+			}
+			if got := v.Effect == policy.Allow; got != free && path != "~/dot/conf/x" {
+				t.Errorf("%s: %s: %s: %s", name, path, v.Effect, v.Reason)
+			}
+		}
+	}
+}
+
 // TestIdle: who forbids what a run may always do is heard.
 func TestIdle(t *testing.T) {
 	w := newWorld(t, "power-user")

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -19,6 +20,9 @@ type Skill struct {
 	Fault error
 }
 
+// rightsKeys are the keys of a header that give rights.
+var rightsKeys = [...]string{"allowed-tools", "capabilities"}
+
 // maxHeader is how much of SKILL.md is looked at, in bytes.
 const maxHeader = 64 << 10
 
@@ -31,7 +35,7 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 		skill.Fault = errorAt(Pos{file, 1, 1}, "the header does not end within %d bytes", maxHeader)
 		return skill, nil
 	}
-	if !bytes.Contains(header, []byte("allowed-tools")) && !bytes.Contains(header, []byte("capabilities")) {
+	if !slices.ContainsFunc(rightsKeys[:], func(key string) bool { return bytes.Contains(header, []byte(key)) }) {
 		return skill, nil
 	}
 	none := func(pos Pos, what string) (Skill, []Finding) {

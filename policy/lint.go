@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -30,8 +31,7 @@ func Lint(dir string, files []File) []Finding {
 				notes = append(notes, Finding{Pos{File: f.Name}, "both SKILL.md and skill.md are there: neither header gives rights"})
 			}
 			header = true
-			skill, _ := ParseHeader(f.Name, f.Data)
-			notes = append(notes, lintHeader(f.Name, dir, &skill)...)
+			notes = append(notes, lintHeader(f.Name, dir, f.Data)...)
 		}
 	}
 	if !header {
@@ -43,6 +43,7 @@ func Lint(dir string, files []File) []Finding {
 		}
 	}
 	for _, d := range docs {
+		notes = append(notes, lintRest(d)...)
 		for i := range d.Entries {
 			notes = append(notes, lintEntry(&d.Entries[i])...)
 		}
@@ -52,11 +53,17 @@ func Lint(dir string, files []File) []Finding {
 
 // lintHeader checks the rules of the Agent Skills specification that agents
 // rely on.
-func lintHeader(file, dir string, s *Skill) []Finding {
+func lintHeader(file, dir string, data []byte) []Finding {
 	var found []Finding
 	say := func(format string, args ...any) {
 		found = append(found, Finding{Pos{File: file, Line: 1, Column: 1}, fmt.Sprintf(format, args...)})
 	}
+	header, fault := cutHeader(data)
+	if header == nil {
+		say("%s: there is no header", fault)
+		return found
+	}
+	s, _ := ParseHeader(file, data)
 	switch {
 	case s.Name == "":
 		say("the header has no name")
@@ -71,7 +78,67 @@ func lintHeader(file, dir string, s *Skill) []Finding {
 	case len(s.Description) > 1024:
 		say("the description is longer than 1024 characters")
 	}
+	line := 1
+	for text := range strings.Lines(string(header)) {
+		line++
+		key, _, ok := strings.Cut(text, ":")
+		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); ok && meant != "" && key != meant {
+			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
+		}
+	}
 	return found
+}
+
+// lintRest checks what a manifest has beside permissions, and the names of tools in a
+// header: what nothing knows there gives nothing.
+func lintRest(d *Document) []Finding {
+	var found []Finding
+	say := func(t Text, format string) {
+		found = append(found, Finding{t.Pos, fmt.Sprintf(format, t.Value)})
+	}
+	for _, t := range d.Toolchains {
+		if !profiles.IsToolchain(t.Value) {
+			say(t, "%q is no toolchain that is known, and grants nothing")
+		}
+	}
+	_, deny := profiles.EnvDefaults()
+	for _, v := range d.Environment {
+		if _, rule := (&profiles.Env{Deny: deny}).Passes(v.Name); rule != nil {
+			say(Text{v.Name, v.Pos}, "%q is not set by a manifest ("+rule.Origin.Reason+")")
+		}
+	}
+	for i := range d.Entries {
+		e := &d.Entries[i]
+		if d.Form != Header || e.Capability != "tool.invoke" {
+			continue
+		}
+		for _, t := range e.Constraints.Scope {
+			if Lookup(t.Value) != nil {
+				say(t, "%q is a capability, and no tool of an agent: permissions of a skillguard-manifest.json name those")
+			} else if meant := nearestTool(t.Value); meant != "" {
+				say(t, "%q is no tool that gives a run something (did you mean "+strconv.Quote(meant)+"?)")
+			}
+		}
+	}
+	return found
+}
+
+// nearestTool suggests the tool that a misspelt name means, in any case of letters;
+// "" if none is close.
+func nearestTool(name string) string {
+	for _, t := range toolRights {
+		if strings.EqualFold(t.tool, name) {
+			return t.tool
+		}
+	}
+	if len(name) < 4 { // "Ask" is none
+		return ""
+	}
+	names := make([]string, len(toolRights))
+	for i, t := range toolRights {
+		names[i] = t.tool
+	}
+	return Nearest(name, names)
 }
 
 func skillName(s string) bool {
@@ -114,6 +181,9 @@ func lintEntry(e *Entry) []Finding {
 		} else if rest := uncounted(s.Value); networked(c) && fault == "" && len(rest) > 1 {
 			found = append(found, Finding{s.Pos, fmt.Sprintf("%q grants the whole host: %q does not count", s.Value, rest)})
 		}
+		if (strings.HasPrefix(c.Name, "filesystem.") || strings.HasPrefix(c.Name, "source_code.")) && notPath(s.Value) {
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is taken for a path in the workspace: of variables, other users' homes, URLs and drives nothing is read", s.Value)})
+		}
 		if _, ok := profiles.HostGroup(s.Value); c.means == installPackages && !ok {
 			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a group of package registries and grants nothing", s.Value)})
 		}
@@ -121,7 +191,9 @@ func lintEntry(e *Entry) []Finding {
 	if c != nil && c.means == passVariables && e.Effect != Deny {
 		_, deny := profiles.EnvDefaults()
 		for _, name := range slices.Concat(e.Constraints.argument("names"), values(e.Constraints.Scope)) {
-			if _, rule := (&profiles.Env{Deny: deny}).Passes(name); rule != nil {
+			if _, rule := (&profiles.Env{Deny: deny}).Passes(name); name != "*" && !variableName(strings.TrimSuffix(name, "*")) {
+				say("%q is not the name of a variable and grants nothing", name)
+			} else if rule != nil {
 				say("%q is not passed by env_var.read (%s): name it in a secrets.read", name, rule.Origin.Reason)
 			}
 		}
@@ -130,4 +202,11 @@ func lintEntry(e *Entry) []Finding {
 		found = append(found, Finding{p.Pos, "no kernel matches child processes against denied_command_patterns: the run is refused unless the user allows that gap"})
 	}
 	return found
+}
+
+// notPath says whether a scope looks like what others understand and no path: $HOME/x,
+// ~user/x, file:///x, C:\x.
+func notPath(s string) bool {
+	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "~") && s != "~" && !strings.HasPrefix(s, "~/") ||
+		strings.Contains(s, "://") || len(s) > 1 && s[1] == ':'
 }

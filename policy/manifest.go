@@ -201,7 +201,9 @@ func defaultEffect(pattern string) Effect {
 func unknownCapability(pos Pos, name string) error {
 	names := make([]string, len(taxonomy))
 	for i := range taxonomy {
-		names[i] = taxonomy[i].Name
+		if names[i] = taxonomy[i].Name; name != "" && strings.EqualFold(name, taxonomy[i].Label) {
+			return errorAt(pos, "unknown capability %q (did you mean %q?)", name, names[i])
+		}
 	}
 	if s := Nearest(name, names); s != "" {
 		return errorAt(pos, "unknown capability %q (did you mean %q?)", name, s)

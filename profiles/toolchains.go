@@ -211,3 +211,8 @@ func (l *lookout) exists(name string) bool {
 	_, exists, _ := l.at(name)
 	return exists
 }
+
+// IsToolchain says whether a toolchain has this name.
+func IsToolchain(name string) bool {
+	return slices.ContainsFunc(toolRows, func(row toolRow) bool { return row.Name == name })
+}

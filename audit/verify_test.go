@@ -105,7 +105,7 @@ func TestEveryLineCounts(t *testing.T) {
 }
 
 // A record that was rewritten with a hash that fits it is named too, although
-// only the one after it can tell.
+// only the one after it can tell, or of the last the head.
 func TestReplacedRecord(t *testing.T) {
 	dir, path, lines := small(t, 5)
 	other := t.TempDir()
@@ -124,6 +124,24 @@ func TestReplacedRecord(t *testing.T) {
 		if r.Whole() || !strings.Contains(r.Breaks[0].What, "replaced") && r.Breaks[0].Line != i {
 			t.Errorf("record %d: %+v", i+1, r.Breaks)
 		}
+	}
+	edited, _, _ := small(t, 4)
+	appendAll(t, open(t, edited, audit.Options{Now: func() time.Time { return time.Unix(1e9, 0) }}), &audit.End{Run: "other", Status: audit.Success})
+	if b, err = os.ReadFile(filepath.Join(edited, filepath.Base(path))); err != nil || !bytes.HasPrefix(b, bytes.Join(lines[:4], nil)) {
+		t.Fatal("control: the first four records differ: ", err)
+	}
+	check(t, os.WriteFile(path, b, 0o600))
+	if r := verify(t, dir); len(r.Breaks) != 1 || r.Breaks[0].Line != 5 || !strings.Contains(r.Breaks[0].What, "replaced") {
+		t.Errorf("the last record: %+v", r.Breaks)
+	}
+}
+
+// A file under another name than its first record gives it is named.
+func TestRenamedFile(t *testing.T) {
+	dir, path, _ := small(t, 3)
+	check(t, os.Rename(path, filepath.Join(dir, "audit-000000000002.jsonl")))
+	if r := verify(t, dir); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].What, "its name says 2") {
+		t.Errorf("%+v", r.Breaks)
 	}
 }
 

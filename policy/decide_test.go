@@ -63,6 +63,8 @@ func TestDecide(t *testing.T) {
 		{"secrets without a scope", `{"capability":"secrets.read","effect":"allow"}`, policy.Approved, policy.Request{Capability: "secrets.read", Names: []string{"TOKEN"}, Time: noon}, policy.Confirm, "scope"},
 		{"unknown capability", `{"capability":"*","effect":"allow"}`, policy.BuiltIn, policy.Request{Capability: "files.read", Time: noon}, policy.Deny, "unknown"},
 		{"no network for the isolated", `{"capability":"web.fetch","effect":"allow","constraints":{"resource_scope":["a.com"]}}`, policy.Isolated, web("a.com"), policy.Deny, "not declared"},
+		{"secrets in the scope", `{"capability":"secrets.read","effect":"allow","constraints":{"resource_scope":["TOKEN"]}}`, policy.Approved, policy.Request{Capability: "secrets.read", Names: []string{"TOKEN"}, Time: noon}, policy.Allow, ""},
+		{"no secrets for the isolated", `{"capability":"secrets.read","effect":"allow","constraints":{"resource_scope":["TOKEN"]}}`, policy.Isolated, policy.Request{Capability: "secrets.read", Names: []string{"TOKEN"}, Time: noon}, policy.Deny, "not declared"},
 	} {
 		d := parse(t, "m.json", `{"permissions":[`+c.entries+`]}`)
 		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: c.tier})

@@ -212,6 +212,10 @@ func TestArmorclawTables(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	d = parse(t, "m.json", `{"skill_metadata": {"name": "x", "version": "1", "trust_tier": 1}, "permissions": []}`)
+	if s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Untrusted}); s.Tier != policy.Untrusted {
+		t.Errorf("a manifest makes its skill %v", s.Tier)
+	}
 }
 
 func preset(t *testing.T, name string) *policy.Preset {

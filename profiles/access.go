@@ -197,7 +197,7 @@ func (d *Denial) Covers(path string) bool {
 // where path is not covered.
 func (d *Denial) Holders(path string) int {
 	rel, ok := d.beneath(path)
-	if !ok || d.Match == "" {
+	if !ok || d.Match == "" || d.exceptsPath(path) {
 		return 0
 	}
 	n := 0

@@ -69,7 +69,7 @@ func newScene(t *testing.T) *scene {
 		})
 	})
 	for _, f := range []string{"old.txt", "old2.txt", "olddir/inner.txt", ".git/HEAD", ".git/config", ".git/hooks/pre-commit",
-		"sub/.git/config", "module/.git", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
+		"sub/.git/config", "sub/.git/config.lock", "module/.git", "node_modules/pkg/index.js", "src/.vscode/settings.json", ".github/x.yml"} {
 		s.write(f, "old\n")
 	}
 	for _, f := range []string{"file", "dir/inner", "victim"} {
@@ -232,6 +232,10 @@ os.unlink("olddir/inner.txt")`, gone("olddir/inner.txt")},
 		{"truncate .git/config", `os.truncate(".git/config", 0)`, changed(".git/config")},
 		{"open O_TRUNC to read", `os.open(".git/config", os.O_RDONLY | os.O_TRUNC)`, changed(".git/config")},
 		{"creat .git/config", `call(85, P(".git/config"), 0o644)`, changed(".git/config")},
+		{"write what git is about to rename to a config", `write("sub/.git/config.lock")`, changed("sub/.git/config.lock")},
+		{"open that to make it", `os.open("sub/.git/config.lock", os.O_CREAT | os.O_RDWR | os.O_TRUNC)`, changed("sub/.git/config.lock")},
+		{"link that", `os.link("sub/.git/config.lock", "x")`, made("x")},
+		{"save over that", `write("x"); os.rename("x", "sub/.git/config.lock")`, changed("sub/.git/config.lock")},
 		{"write through old symlink", `write("gitlink/config")`, changed(".git/config")},
 		{"write through own symlink", `os.symlink(".git/config", "s"); write("s")`, changed(".git/config")},
 		{"write through chain", `os.symlink(W + "/gitlink/config", "a"); os.symlink("a", "b"); write("b")`, changed(".git/config")},

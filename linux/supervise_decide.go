@@ -87,6 +87,9 @@ func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
 	if den := d.denial(pl, access); den != nil {
 		return profiles.Verdict{Denial: den}
 	}
+	if den := d.becoming(pl, access); den != nil {
+		return profiles.Verdict{Denial: den}
+	}
 	// The directories themselves stay, and can be listed.
 	if d.ours(pl.path) || access == profiles.Read && slices.Contains(d.own, pl.path) {
 		return profiles.Verdict{Allowed: true}
@@ -118,6 +121,21 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 			(den.Class != profiles.Sensitive || access == profiles.Create || d.ledger.madeSecret(pl)) {
 			continue
 		}
+		return den
+	}
+	return nil
+}
+
+// becoming gives the denial of what pl is about to be: who changes a control file as
+// git does makes "config.lock" and renames it, and what has that open by then, or
+// another name of it, has the control file. The run makes its own.
+func (d *decider) becoming(pl place, access profiles.Access) *profiles.Denial {
+	name, ok := strings.CutSuffix(pl.name, ".lock")
+	if !ok || name == "" || access&(profiles.Write|profiles.Delete) == 0 || d.made(pl) {
+		return nil
+	}
+	pl.name, pl.path = name, strings.TrimSuffix(pl.path, ".lock")
+	if den := d.denial(pl, access); den != nil && den.Class == profiles.Control {
 		return den
 	}
 	return nil

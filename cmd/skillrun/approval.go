@@ -103,9 +103,10 @@ func (j *job) keep(accepted, declined, grants []string, terms ...policy.Term) er
 	if skill.Digest(entries) != j.skill.tree {
 		return fmt.Errorf("skill %q changed while you were asked about it", j.skill.Name)
 	}
+	now := time.Now()
 	a := skill.Approval{
 		Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest,
-		By: j.host.User, Made: time.Now().UTC().Truncate(time.Second), Until: j.until(terms),
+		By: j.host.User, Made: now.UTC().Truncate(time.Second), Until: j.until(now, terms),
 		Accepted: accepted, Declined: declined, Grants: grants, Hosts: j.set.Hosts,
 	}
 	if m := j.memory; m.holds() {
@@ -139,8 +140,8 @@ func (j *job) keep(accepted, declined, grants []string, terms ...policy.Term) er
 }
 
 // until is the end of an answer for good that is given now.
-func (j *job) until(terms []policy.Term) time.Time {
-	end := policy.Until(time.Now(), append(slices.Clip(j.terms), terms...)...)
+func (j *job) until(now time.Time, terms []policy.Term) time.Time {
+	end := policy.Until(now, append(slices.Clip(j.terms), terms...)...)
 	if !end.IsZero() {
 		end = end.UTC().Truncate(time.Second)
 	}

@@ -144,15 +144,16 @@ func grantsPromote(c *cli.Context) error {
 // one. What an earlier record allows is for the version that it was held against.
 func (j *job) promotion(entries []skill.Entry) (skill.Approval, error) {
 	a := skill.Approval{Skill: j.skill.Name, Release: j.skill.Version, Dir: skill.Path(j.skill.Dir), Manifest: j.skill.Manifest}
-	a.Until = j.until(nil)
+	now := time.Now()
+	a.Until = j.until(now, nil)
 	if m := j.memory; m.holds() {
 		if skill.Digest(entries) != j.skill.tree {
 			return a, fmt.Errorf("skill %q changed meanwhile", j.skill.Name)
 		}
 		a = *m.record
-		a.Until = policy.Sooner(a.Until, j.until(nil))
+		a.Until = policy.Sooner(a.Until, j.until(now, nil))
 	}
-	a.Promoted, a.By, a.Made = true, j.host.User, time.Now().UTC().Truncate(time.Second)
+	a.Promoted, a.By, a.Made = true, j.host.User, now.UTC().Truncate(time.Second)
 	return a, nil
 }
 

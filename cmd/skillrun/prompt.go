@@ -120,7 +120,7 @@ type reply struct {
 
 // ending tells of an answer for good when it ends by the configuration.
 func (j *job) ending() string {
-	if end := j.until(nil); !end.IsZero() {
+	if end := j.until(time.Now(), nil); !end.IsZero() {
 		return "until " + end.Local().Format("2006-01-02 15:04") + " "
 	}
 	return ""

@@ -131,8 +131,11 @@ func (g *Gate) pass(fs *flows, key flowKey, data []byte, answer func([]byte) err
 		f.up.Close()
 		return false
 	}
-	if m, err := f.up.Write(data); err == nil {
-		f.x.sent.Add(int64(m))
+	// Counted first: a host that refuses it at once ends the flow, which is then
+	// reported while this goes on.
+	f.x.sent.Add(int64(len(data)))
+	if _, err := f.up.Write(data); err != nil {
+		f.x.sent.Add(-int64(len(data)))
 	}
 	return true
 }

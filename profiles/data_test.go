@@ -65,6 +65,7 @@ func TestSensitivePaths(t *testing.T) {
 	h.Env["XDG_CONFIG_HOME"] = "/data/xdg"
 	h.Env["DOCKER_CONFIG"] = "/acc"
 	h.Env["GIT_CONFIG_GLOBAL"] = "/dev/null"
+	h.Env["RUNNER_TEMP"], h.Env["RUNNER_TEMP_PROJECT_DIR"] = "/w/_temp", "/b/p.tmp"
 	h.Account = "/acc/u"
 	p := &profiles.Profile{
 		Paths:   []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}},
@@ -94,6 +95,10 @@ func TestSensitivePaths(t *testing.T) {
 		"/acc/u/.ssh/id":                       true,  // HOME says /home/u, the account this
 		"/acc/u/src/main.go":                   false,
 		"/acc/other":                           false, // DOCKER_CONFIG=/acc is passed over
+		"/w/_temp/git-credentials-1-2.config":  true,  // what actions/checkout leaves
+		"/w/_temp/step.sh":                     false,
+		"/b/p.tmp/KUBE":                        true, // a file variable of a GitLab job
+		"/b/p/KUBE":                            false,
 		"/dev/null":                            false, // GIT_CONFIG_GLOBAL and a link say none
 		"/etc/shadow":                          true,
 		"/etc/ssh/ssh_host_rsa_key":            true,
@@ -369,7 +374,7 @@ func TestEnvDefaults(t *testing.T) {
 	if ok, _ := e.Passes("FOO"); !ok {
 		t.Error("FOO does not pass a wildcard")
 	}
-	for _, name := range []string{"LD_PRELOAD", "BASH_ENV", "NODE_OPTIONS", "GITHUB_TOKEN", "my_secret", "AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "SKILLRUN_PROFILE", "GIT_SSH_COMMAND", "PYTHONPATH", "https_proxy", "DYLD_INSERT_LIBRARIES", "SSH_AUTH_SOCK"} {
+	for _, name := range []string{"LD_PRELOAD", "BASH_ENV", "NODE_OPTIONS", "GITHUB_TOKEN", "my_secret", "AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "SKILLRUN_PROFILE", "GIT_SSH_COMMAND", "PYTHONPATH", "https_proxy", "DYLD_INSERT_LIBRARIES", "SSH_AUTH_SOCK", "CI_REPOSITORY_URL"} {
 		if ok, _ := e.Passes(name); ok {
 			t.Errorf("%s passes", name)
 		}

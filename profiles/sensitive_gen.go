@@ -130,6 +130,8 @@ var storeRows = []storeRow{
 	{Moved: []string{"$GIT_CONFIG_GLOBAL"}, Path: "~/.gitconfig", Reason: "tokens in URLs and headers; alias, pager and hook settings are commands"},
 	{Path: "~/.config/git/config", Reason: "tokens in URLs and headers; settings are commands"},
 	{Path: "~/.git-credentials", Reason: "passwords and tokens of git remotes"},
+	{Match: "git-credentials-*.config", Moved: []string{"$RUNNER_TEMP"}, Reason: "the token of actions/checkout, unless told persist-credentials: false"},
+	{Moved: []string{"$RUNNER_TEMP_PROJECT_DIR"}, Reason: "variables of the type file, and the token, of a GitLab job"},
 	{Path: "~/.config/git/credentials", Reason: "passwords and tokens of git remotes"},
 	{Holds: []string{"hosts.yml"}, Moved: []string{"$GH_CONFIG_DIR"}, Path: "~/.config/gh", Reason: "GitHub tokens"},
 	{Moved: []string{"$GLAB_CONFIG_DIR"}, Path: "~/.config/glab-cli", Reason: "GitLab tokens"},

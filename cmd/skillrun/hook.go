@@ -160,7 +160,7 @@ func startSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.A
 func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decider, *session.Session, error) {
 	d, err := newDecider(nil, e.Session, projectOf(agent))
 	if errors.Is(err, errNoSession) {
-		return nil, nil, errors.New("this session began before skillrun was asked about it: restart the agent")
+		return nil, nil, errors.New("this session began before skillrun was asked about it, or was refused when it began: restart the agent, and see what is said then")
 	}
 	if err != nil {
 		return nil, nil, err

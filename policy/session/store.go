@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -333,6 +335,9 @@ func (s *Session) seed(id string) error {
 	s.more = extension{Version: 1, Preset: s.set.Preset.Name}
 	if s.set.Workspace != "" && !filepath.IsAbs(s.set.Workspace) {
 		return fmt.Errorf("session %q: workspace %q is not absolute", id, s.set.Workspace)
+	}
+	if w := s.set.Workspace; strings.ContainsFunc(w, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) }) {
+		return fmt.Errorf("session %q: the name of the workspace %q has a character that no document of a session holds: start in a directory of another name", id, w)
 	}
 	return nil
 }

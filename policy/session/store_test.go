@@ -48,6 +48,31 @@ func TestManyCalls(t *testing.T) {
 	w.want(s.Decide(ctx, read("in.txt")), policy.Allow, "the next one")
 }
 
+// A workspace whose name no document can hold is refused when the session begins, and
+// not as a damaged session at its first call.
+func TestWorkspaceName(t *testing.T) {
+	for name, want := range map[string]bool{"plain": true, "gr\u00fcn \u00e9": true, "c1\u0085": false, "del\x7f": false, "line\n": false, "\xff": false, "\ufffd": false} {
+		w := newWorld(t, "standard")
+		w.set.Workspace = filepath.Join(w.dir, name)
+		if err := os.MkdirAll(w.set.Workspace, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Start(ctx, w.set, "s1")
+		if want && err != nil || !want && (err == nil || !strings.Contains(err.Error(), "start in a directory of another name")) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		s.Close()
+		if s, err = session.Start(ctx, w.set, "s1"); err != nil {
+			t.Errorf("%q, again: %v", name, err)
+			continue
+		}
+		s.Close()
+	}
+}
+
 // Whatever is wrong with a document is a denial, never a fresh session.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{

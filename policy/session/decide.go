@@ -216,14 +216,17 @@ func unset(n *scan.Need) bool {
 }
 
 // idle says that a run does it without anybody's leave, and to nobody else: it
-// signals its own processes, and lists the variables that it was given. Only who
-// forbids it is heard.
+// signals its own processes, lists the variables that it was given, and deletes what
+// it made, to which it is held where nothing says what is deleted and nobody can be
+// asked for more. Only who forbids it is heard.
 func (j *judged) idle() bool {
 	switch {
 	case j.answer.Entry != nil:
 		return false
 	case j.need.Capability == "env_var.read":
 		return j.need.Target == "*"
+	case j.need.Capability == "filesystem.delete" || j.need.Capability == "source_code.delete":
+		return j.need.Effect == policy.Deny && !j.need.Exact
 	}
 	return j.need.Capability == "process.kill" || j.need.Capability == "repl.terminate"
 }

@@ -274,6 +274,25 @@ func TestIdle(t *testing.T) {
 	s := w.start()
 	w.want(s.Decide(ctx, bash("sleep 1 & kill $!")), policy.Deny, "signals")
 	w.want(s.Decide(ctx, bash("env")), policy.Confirm, "the environment")
+
+	// What nothing names is deleted by a skill's run only if the run made it.
+	w = newWorld(t, "standard")
+	s = w.start()
+	w.load(s, w.skill("project/x", `[{"capability":"filesystem.read","constraints":{"workspace_only":true}},{"capability":"filesystem.write"},{"capability":"shell.execute"}]`))
+	later := bash(`f=$(mktemp -p .); echo x >in.txt; rm "$f"`)
+	v := w.want(s.Decide(ctx, later), policy.Confirm, "what its manifest asks for")
+	if slices.ContainsFunc(v.Needs, func(n session.Need) bool { return strings.HasSuffix(n.Capability, ".delete") }) {
+		t.Errorf("a skill is denied to delete its own: %+v", v.Needs)
+	}
+	if p := w.confined(s, v); p.Allows(w.dir+"/ws/in.txt", profiles.Delete).Allowed || !p.Allows(w.dir+"/ws/in.txt", profiles.Write).Allowed {
+		t.Error("the run may delete what was there before, or not write")
+	}
+	w.want(s.Decide(ctx, bash("rm in.txt")), policy.Deny, "what was there before")
+	later.Confined = false
+	w.want(s.Decide(ctx, later), policy.Deny, "where nothing holds it")
+	w.load(s, w.skill("project/y", `[{"capability":"filesystem.*"},{"capability":"shell.execute"},{"capability":"filesystem.delete","effect":"deny"}]`))
+	later.Confined = true
+	w.want(s.Decide(ctx, later), policy.Deny, "who says no")
 }
 
 // TestWhole: a yes to what is decided at run time is to all of its kind, for this

@@ -73,6 +73,25 @@ func TestWorkspaceName(t *testing.T) {
 	}
 }
 
+// TestSkillsKept: a document is damaged that lists a skill of a tier that there is
+// not, which would count as trusted, or in no absolute directory.
+func TestSkillsKept(t *testing.T) {
+	for skill, sound := range map[string]bool{`"dir":"/x","tier":3`: true, `"dir":"/x","tier":4`: false, `"dir":"x","tier":3`: false} {
+		w := newWorld(t, "standard")
+		w.start().Close()
+		if err := rewrite(w.document(), `"version":1`, `"version":1,"skills":[{"name":"x",`+skill+`}]`); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Open(ctx, w.set, "s1")
+		if err == nil {
+			s.Close()
+		}
+		if (err == nil) != sound {
+			t.Errorf("%s: %v", skill, err)
+		}
+	}
+}
+
 // Whatever is wrong with a document is a denial, never a fresh session.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{

@@ -123,14 +123,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if err := own.lockSeen(plan); err != nil {
 		return Result{}, err
 	}
-	// Without mounts an X server looks for the directory where it is outside, and makes
-	// and binds in the run's own: there in both places, or in neither.
-	if _, err := os.Lstat("/tmp/.X11-unix"); err == nil || plan.Private("/tmp") {
-		if err := own.displays(); err != nil {
-			return Result{}, err
-		}
-	} else {
-		os.Remove(own.xServers()) // of an earlier run
+	if err := own.placeDisplays(plan); err != nil {
+		return Result{}, err
 	}
 	tap, err := newTap(spec)
 	if err != nil {
@@ -149,19 +143,8 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	}
 	watcher := newWatcher(spec, group)
 	jobs := jobControl()
-	cmd := &linux.Command{
-		Path: spec.Path,
-		Argv: spec.Argv,
-		Env:  Environ(&spec.Profile.Env, spec.Environ, own.home(), own.temp(), own.caches()),
-		Dir:  spec.Dir,
-		Stdio: [3]int{
-			descriptor(tap.files[0]), descriptor(tap.files[1]), descriptor(tap.files[2]),
-		},
-		Wall:   spec.Profile.Limits.Wall,
-		Cgroup: group,
-		Jobs:   jobs,
-		Nice:   spec.Nice,
-	}
+	cmd := own.command(spec, tap)
+	cmd.Cgroup, cmd.Jobs = group, jobs
 	var leads *linux.Egress
 	if plan.Filter&linux.NotifyInternet != 0 {
 		if leads, err = door.leads(spec); err != nil {
@@ -253,6 +236,32 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		result.ControlsMade, result.MoreControls = supervisor.ControlsMade()
 	}
 	return result, nil
+}
+
+// placeDisplays makes the directory in which X servers bind where they will look for
+// it: without mounts that is outside, and they make and bind in the run's own, so that
+// it is there in both places or in neither.
+func (o *own) placeDisplays(plan *linux.Plan) error {
+	if _, err := os.Lstat("/tmp/.X11-unix"); err == nil || plan.Private("/tmp") {
+		return o.displays()
+	}
+	os.Remove(o.xServers()) // of an earlier run
+	return nil
+}
+
+// command is what a spec says of the command.
+func (o *own) command(spec *Spec, t *tap) *linux.Command {
+	return &linux.Command{
+		Path: spec.Path,
+		Argv: spec.Argv,
+		Env:  Environ(&spec.Profile.Env, spec.Environ, o.home(), o.temp(), o.caches()),
+		Dir:  spec.Dir,
+		Stdio: [3]int{
+			descriptor(t.files[0]), descriptor(t.files[1]), descriptor(t.files[2]),
+		},
+		Wall: spec.Profile.Limits.Wall,
+		Nice: spec.Nice,
+	}
 }
 
 // begin lets a started command go, once its namespaces and the way out of them

@@ -126,24 +126,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if j.session == nil {
 		j.tellStart(&plan.Profile)
 	}
-	word := j.argv[0]
-	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
-		word = filepath.Join(j.cwd, word)
-	}
-	path, err := j.host.Lookup(word, j.host.Env["PATH"])
+	path, err := j.program(c)
 	if err != nil {
-		code := exitNotExecutable
-		if errors.Is(err, fs.ErrNotExist) {
-			code = exitNotFound
-		}
-		say("%s", j.refusedAs(c, err, code))
-		if what := j.unstartable(word); what != "" {
-			hint("%s", what)
-		}
-		return nil, exitError{code}
-	}
-	if real := j.host.Unshim(path, j.cwd); real != path {
-		path, j.argv = real, append([]string{real}, j.argv[1:]...)
+		return nil, err
 	}
 	parents, err := j.parents(&plan.Profile)
 	if err != nil {
@@ -154,18 +139,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, err
 	}
 	defer rec.close()
-	// An earlier run that had the plan noted it, in a list that may have been removed.
-	if _, err := os.Lstat(filepath.Join(state, writtenFile)); err != nil || !j.recalled {
-		if err := noteWritten(j.host, state, &plan.Profile); err != nil {
-			return nil, err
-		}
-	}
-	if info, err := os.Stat(j.manifest); err == nil && info.Mode().IsRegular() { // no pipe
-		if err := note(state, manifestsFile, []string{filepath.Clean(j.manifest)}); err != nil {
-			return nil, err
-		}
-	}
-	live, err := registered(state, &plan.Profile)
+	live, err := j.enlist(state, &plan.Profile)
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +222,49 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 		return nil, exitError{code}
 	}
 	return nil, nil
+}
+
+// program finds the file of the command's first word, and says why there is none. A
+// version manager's shim gives way to what it would start.
+func (j *job) program(c *cli.Context) (string, error) {
+	word := j.argv[0]
+	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
+		word = filepath.Join(j.cwd, word)
+	}
+	path, err := j.host.Lookup(word, j.host.Env["PATH"])
+	if err != nil {
+		code := exitNotExecutable
+		if errors.Is(err, fs.ErrNotExist) {
+			code = exitNotFound
+		}
+		say("%s", j.refusedAs(c, err, code))
+		if what := j.unstartable(word); what != "" {
+			hint("%s", what)
+		}
+		return "", exitError{code}
+	}
+	if real := j.host.Unshim(path, j.cwd); real != path {
+		path, j.argv = real, append([]string{real}, j.argv[1:]...)
+	}
+	return path, nil
+}
+
+// enlist leaves in the state directory what later launches need to know of this run,
+// before it begins: where it may make links, which manifest decided, and, until what
+// it gives is closed, that it goes on.
+func (j *job) enlist(state string, p *profiles.Profile) (*os.File, error) {
+	// An earlier run that had the plan noted it, in a list that may have been removed.
+	if _, err := os.Lstat(filepath.Join(state, writtenFile)); err != nil || !j.recalled {
+		if err := noteWritten(j.host, state, p); err != nil {
+			return nil, err
+		}
+	}
+	if info, err := os.Stat(j.manifest); err == nil && info.Mode().IsRegular() { // no pipe
+		if err := note(state, manifestsFile, []string{filepath.Clean(j.manifest)}); err != nil {
+			return nil, err
+		}
+	}
+	return registered(state, p)
 }
 
 // unstartable says what a first word may be a slip for that names no program.

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +61,68 @@ func TestCheckGap(t *testing.T) {
 	presets := "[[preset]]\nname = \"x\"\nreason = \"y\"\nallow_gaps = [{clause = \"fs.stats\", reason = \"z\"}]"
 	if _, err := policy.ParsePresets("p.toml", []byte(presets)); err == nil || !strings.Contains(err.Error(), `(did you mean "fs.stat"?)`) {
 		t.Error(err)
+	}
+}
+
+// TestDeniedHosts: what is denied of what is granted is taken away with it, or is a
+// gap where only part of it is; whatever form names either.
+func TestDeniedHosts(t *testing.T) {
+	for _, c := range []struct {
+		granted, denied string
+		left, gap       bool
+	}{
+		{"a.com", "b.com", true, false},
+		{"a.com", "a.com", false, false},
+		{"a.com", "A.com.", false, false},
+		{"a.com", "*.com.org", true, false},
+		{"x.a.com", "*.a.com", false, false},
+		{"*.x.a.com", "*.a.com", false, false},
+		{"*.a.com", "x.a.com", true, true},
+		{"*.a.com", "*.x.a.com", true, true},
+		{"*.a.com", "*.b.com", true, false},
+		{"10.1.2.3", "10.0.0.0/8", false, false},
+		{"10.1.0.0/16", "10.0.0.0/8", false, false},
+		{"10.0.0.0/8", "10.1.0.0/16", true, true},
+		{"10.0.0.0/8", "10.1.2.3", true, true},
+		{"10.0.0.0/8", "::ffff:10.1.2.3", true, true},
+		{"10.0.0.0/8", "192.168.0.0/16", true, false},
+		{"127.0.0.1", "localhost", false, false},
+		{"127.0.0.0/8", "localhost", true, true},
+		{"localhost", "127.0.0.0/8", true, true},
+		{"localhost", "10.0.0.0/8", true, false},
+		{"2001:db9::/32", "2001:db9:1::/48", true, true},
+		{"2001:db9:1::/48", "2001:db9::/32", false, false},
+	} {
+		set := compose(t, policy.Input{Tier: policy.Approved, Approve: policy.ApproveDeclared, Documents: []*policy.Document{parse(t, "m.json", `{"permissions": [
+			{"capability": "network.client", "effect": "allow", "constraints": {"resource_scope": ["`+c.granted+`"]}},
+			{"capability": "network.client", "effect": "deny", "priority": 1, "constraints": {"resource_scope": ["`+c.denied+`"]}}]}`)}})
+		p := lower(t, set, inputs("true"))
+		gap := slices.ContainsFunc(p.Demands, func(d profiles.Demand) bool { return d.Name == "constraint.resource_scope" })
+		if left := len(p.Network.Hosts) > 0; left != c.left || gap != c.gap {
+			t.Errorf("%s less %s: left %v, a gap %v", c.granted, c.denied, left, gap)
+		}
+	}
+
+	// Nor does the whole network, which only the user grants, lift what is denied.
+	all, err := policy.ParseGrant("network.client", "--grant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, effect := range []string{"deny", "confirm"} {
+		d := parse(t, "m.json", `{"permissions": [
+			{"capability": "network.client", "effect": "`+effect+`", "priority": 1, "constraints": {"resource_scope": ["10.0.0.0/8"]}},
+			{"capability": "network.client", "effect": "allow", "constraints": {"resource_scope": ["a.com"]}}]}`)
+		p := lower(t, compose(t, policy.Input{Tier: policy.Approved, Documents: []*policy.Document{d}, Grants: []policy.Entry{all}}), inputs("true"))
+		if gap := len(p.Demands) > 0; p.Network.Mode != profiles.NetHost || gap != (effect == "deny") {
+			t.Errorf("all but what is %s: mode %v, %+v", effect, p.Network.Mode, p.Demands)
+		}
+	}
+	floor, err := policy.ParseConfig("c.toml", []byte("[[permissions]]\ncapability = \"network.client\"\neffect = \"deny\"\nconstraints = {resource_scope = [\"169.254.169.254\"]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := lower(t, compose(t, policy.Input{Floors: []*policy.Document{floor.Floors}, Grants: []policy.Entry{all}}), inputs("true"))
+	if p.Network.Mode == profiles.NetHost && len(p.Demands) != 1 {
+		t.Errorf("all but a floor: mode %v, %+v", p.Network.Mode, p.Demands)
 	}
 }

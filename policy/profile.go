@@ -302,6 +302,7 @@ type fragment struct {
 type blockedHost struct {
 	profiles.HostRule
 	except []string
+	denied bool // and does not wait for an answer
 }
 
 func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment {
@@ -370,7 +371,7 @@ func (r *right) refuse(f *fragment) {
 		higher = append(higher, rule.Host)
 	}
 	for _, rule := range scratch.Network.Hosts {
-		f.blocked = append(f.blocked, blockedHost{rule, higher})
+		f.blocked = append(f.blocked, blockedHost{rule, higher, r.entry.Effect == Deny})
 	}
 	if r.entry.Effect == Deny {
 		f.rights.Env.Deny = append(f.rights.Env.Deny, scratch.Env.Pass...)
@@ -408,17 +409,25 @@ func (r *right) incidental() profiles.Access {
 func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []blockedHost) {
 	for _, b := range blocked {
 		rights.Network.Hosts = slices.DeleteFunc(rights.Network.Hosts, func(h profiles.HostRule) bool {
-			return !slices.Contains(b.except, h.Host) && (b.Host == "*" || b.Host == h.Host || b.Matches(strings.TrimPrefix(h.Host, "*.")))
+			_, all := b.Shares(&h)
+			return !slices.Contains(b.except, h.Host) && (b.Host == "*" || all || b.Matches(strings.TrimPrefix(h.Host, "*.")))
 		})
 	}
-	for _, b := range blocked {
+	inside := func(b *blockedHost, what string) {
+		rights.Demands = append(rights.Demands, profiles.Demand{
+			Name: "constraint.resource_scope", Origin: b.Origin,
+			Detail: fmt.Sprintf("%s: %s is denied inside %s, which is granted", c.Name, b.Host, what),
+		})
+	}
+	for i := range blocked {
+		b := &blocked[i]
+		if rights.Network.Mode == profiles.NetHost && b.denied {
+			inside(b, "the whole network")
+		}
 		for i := range rights.Network.Hosts {
 			h := &rights.Network.Hosts[i]
-			if !slices.Contains(b.except, h.Host) && (h.Matches(b.Host) || h.Host == "*") {
-				rights.Demands = append(rights.Demands, profiles.Demand{
-					Name: "constraint.resource_scope", Origin: b.Origin,
-					Detail: fmt.Sprintf("%s: %s is denied inside %s, which is granted", c.Name, b.Host, h.Host),
-				})
+			if some, _ := b.Shares(h); !slices.Contains(b.except, h.Host) && (some || h.Host == "*") {
+				inside(b, h.Host)
 			}
 		}
 	}

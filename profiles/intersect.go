@@ -224,6 +224,13 @@ func commonHosts(h, k *HostRule) []string {
 	return nil
 }
 
+// Shares says whether some hosts that k names are named by h as well, and whether all
+// are.
+func (h *HostRule) Shares(k *HostRule) (some, all bool) {
+	both := commonHosts(h, k)
+	return len(both) > 0, len(both) == 1 && both[0] == k.Host
+}
+
 // within says whether all names that a names lie beneath the wildcard b.
 func within(a, b string) bool {
 	suffix, ok := strings.CutPrefix(b, "*")

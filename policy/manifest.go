@@ -131,8 +131,17 @@ func decodeEntries(n *node) ([]Entry, error) {
 	entries := make([]Entry, len(n.items))
 	for i := range n.items {
 		var err error
-		if entries[i], err = decodeEntry(&n.items[i]); err != nil {
+		e := &entries[i]
+		if *e, err = decodeEntry(&n.items[i]); err != nil {
 			return nil, err
+		}
+		for _, t := range e.Constraints.Scope {
+			if e.Effect != Deny {
+				break
+			}
+			if fault := unnamed(e.Capability, t.Value); fault != "" {
+				return nil, errorAt(t.Pos, "%q is to be denied, and names nothing: %s", t.Value, fault)
+			}
 		}
 	}
 	return entries, nil
@@ -187,6 +196,31 @@ func decodeEntry(n *node) (e Entry, err error) {
 		e.Implied, e.Effect = true, defaultEffect(e.Capability)
 	}
 	return e, nil
+}
+
+// unnamed says why an item of a scope names nothing to any capability of a pattern,
+// "" if it may. Who denies by such an item would take it to hold.
+func unnamed(pattern, item string) (fault string) {
+	for _, c := range Expand(pattern) {
+		switch {
+		case c.means == fetchWeb || c.means == postWeb || c.means == runClient:
+			_, _, fault = ParseHost(item)
+		case c.Group == "Storage" || strings.HasPrefix(c.Name, "source_code."):
+			if fault = ""; strings.Contains(item, "://") || strings.HasPrefix(item, "~") && item != "~" && !strings.HasPrefix(item, "~/") {
+				fault = "not a path that is absolute, in ~ or in the workspace"
+			}
+		case c.means == passVariables:
+			if fault = ""; item != "*" && !variableName(strings.TrimSuffix(item, "*")) {
+				fault = "not the name of a variable"
+			}
+		default:
+			return ""
+		}
+		if fault == "" {
+			return ""
+		}
+	}
+	return fault
 }
 
 // defaultEffect is the strictest default among the capabilities of a pattern.

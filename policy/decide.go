@@ -161,7 +161,7 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 		note(e.coversPath(c, p, &r.Place), p)
 	}
 	for _, h := range r.Hosts {
-		note(e.coversHost(h), h)
+		note(e.coversHost(c, h), h)
 	}
 	for _, n := range r.Names {
 		note(!cons.Scoped || covered(values(cons.Scope), n), n)
@@ -257,21 +257,34 @@ func within(root, name string) bool {
 	return ok && root != ""
 }
 
-func (e *Entry) coversHost(host string) bool {
-	if !e.Constraints.Scoped {
-		return true
-	}
+// coversHost says whether an entry is about a host, named with its port or without.
+// One that names none is about the public ones, as in a run; but for a deny and the
+// user's own grant of the network. A deny counts for all that it may be about.
+func (e *Entry) coversHost(c *Capability, host string) bool {
+	deny := e.Effect == Deny
 	name, ports, fault := ParseHost(host)
-	if fault != "" {
+	switch {
+	case !e.Constraints.Scoped:
+		return deny || !networked(c) || c.means == runClient && e.Source == UserConfig || fault == "" && public(name)
+	case fault != "":
 		return false
 	}
 	for _, t := range e.Constraints.Scope {
 		rule, rulePorts, fault := ParseHost(t.Value)
-		if fault != "" || !hostRule(rule).Matches(name) {
+		if fault != "" {
 			continue
 		}
-		if rulePorts == nil || len(ports) == 1 && len(rulePorts) == 1 &&
-			rulePorts[0].First <= ports[0].First && ports[0].Last <= rulePorts[0].Last {
+		about := hostRule(rule).Matches(name)
+		if deny {
+			about, _ = hostRule(rule).Shares(hostRule(name))
+		}
+		switch {
+		case !about:
+		case rulePorts == nil, deny && len(ports) == 0:
+			return true
+		case len(ports) != 1 || len(rulePorts) != 1:
+		case deny && rulePorts[0].First <= ports[0].Last && ports[0].First <= rulePorts[0].Last,
+			rulePorts[0].First <= ports[0].First && ports[0].Last <= rulePorts[0].Last:
 			return true
 		}
 	}

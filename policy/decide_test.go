@@ -52,6 +52,11 @@ func TestDecide(t *testing.T) {
 		{"localhost by its address", `{"capability":"web.fetch","effect":"allow","constraints":{"resource_scope":["localhost:80"]}}`, policy.BuiltIn, web("127.0.0.1:80"), policy.Confirm, "confirm: m.json"},
 		{"localhost by its other address", `{"capability":"web.fetch","effect":"deny","constraints":{"resource_scope":["localhost"]}}`, policy.Approved, web("[::1]:80"), policy.Deny, ""},
 		{"loopback that is not localhost", `{"capability":"web.fetch","effect":"allow","constraints":{"resource_scope":["localhost:80"]}}`, policy.BuiltIn, web("127.0.0.2:80"), policy.Confirm, "outside"},
+		{"a deny of the port where none is named", `{"capability":"web.fetch","effect":"deny","constraints":{"resource_scope":["a.com:443"]}}`, policy.Approved, web("a.com"), policy.Deny, ""},
+		{"a deny of another port", `{"capability":"web.fetch","effect":"deny","constraints":{"resource_scope":["a.com:443"]}}`, policy.Approved, web("a.com:80"), policy.Confirm, ""},
+		{"a deny of addresses that localhost is", `{"capability":"web.fetch","effect":"deny","constraints":{"resource_scope":["127.0.0.0/8"]}}`, policy.Approved, web("localhost:80"), policy.Deny, ""},
+		{"a deny of some of the hosts", `{"capability":"web.fetch","effect":"deny","constraints":{"resource_scope":["x.a.com"]}}`, policy.Approved, web("*.a.com"), policy.Deny, ""},
+		{"an allow of some of the hosts", `{"capability":"web.fetch","effect":"allow","constraints":{"resource_scope":["x.a.com"]}}`, policy.Approved, web("*.a.com"), policy.Confirm, "outside"},
 		{"denied pattern", `{"capability":"shell.execute","effect":"allow","constraints":{"denied_command_patterns":["rm -rf"]}}`, policy.Approved, shell("x; rm -rf /"), policy.Deny, "denied pattern"},
 		{"denied pattern before a newline", `{"capability":"shell.execute","effect":"allow","constraints":{"denied_command_patterns":["push$"]}}`, policy.Approved, shell("git push\n"), policy.Deny, "denied pattern"},
 		{"denied pattern of a lower entry", `{"capability":"shell.execute","effect":"allow","priority":9},{"capability":"shell.execute","effect":"allow","constraints":{"denied_command_patterns":["rm"]}}`, policy.Approved, shell("rm x"), policy.Deny, "denied pattern"},
@@ -232,5 +237,33 @@ func TestCeilingKeepsDenials(t *testing.T) {
 	open.Ceilings = []*policy.Document{parse(t, "c.json", `{"permissions":[{"capability":"filesystem.read","effect":"allow"}]}`)}
 	if lower(t, compose(t, open), inputs("true")).Allows(hosts, profiles.Read).Allowed {
 		t.Error("the denial stays lifted under a ceiling without secrets.read")
+	}
+}
+
+// TestPublicHosts: an entry that names no host is about public ones, for tools as in a
+// run; but for a deny, and for the user's grant of the whole network.
+func TestPublicHosts(t *testing.T) {
+	entry := func(capability string, effect policy.Effect, source string) policy.Entry {
+		return policy.Entry{Capability: capability, Effect: effect, Source: source}
+	}
+	for host, public := range map[string]bool{
+		"a.com": true, "a.com:443": true, "8.8.8.8": true, "[2606:4700::1]:443": true,
+		"localhost:80": false, "127.0.0.1": false, "[::1]:80": false, "10.0.0.1:80": false, "169.254.169.254": false, "[::ffff:10.0.0.1]": false, "127.1": false, "http://me@a.com": false,
+	} {
+		for _, c := range []struct {
+			entry policy.Entry
+			want  bool
+		}{
+			{entry("web.fetch", policy.Allow, "session-default"), public},
+			{entry("network.client", policy.Allow, "session-default"), public},
+			{entry("web.fetch", policy.Allow, policy.UserConfig), public},
+			{entry("network.client", policy.Allow, policy.UserConfig), true},
+			{entry("web.fetch", policy.Deny, "session-default"), true},
+		} {
+			s := policy.State{Declared: []policy.Entry{c.entry}, Undeclared: policy.AskUndeclared()}
+			if a := s.Decide(policy.Request{Capability: c.entry.Capability, Hosts: []string{host}, Time: noon}); (a.Entry != nil) != c.want {
+				t.Errorf("%s, %s of %s: %+v", host, c.entry.Effect, c.entry.Source, a)
+			}
+		}
 	}
 }

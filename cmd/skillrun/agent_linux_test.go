@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -826,12 +827,15 @@ func TestYesIsEnough(t *testing.T) {
 	a := newAgent(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "served\n") }))
 	defer server.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	port := ""
+	for port == "" { // not one that the kernel gives to whoever asks next
+		port = strconv.Itoa(10000 + rand.IntN(22000))
+		if free, err := net.Listen("tcp", "127.0.0.1:"+port); err != nil {
+			port = ""
+		} else {
+			free.Close()
+		}
 	}
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	free.Close()
 	a.write("work/.env", "KEY=hidden\n")
 	a.write("work/b.txt", "b\n")
 	setup := exec.Command("sh", "-c", `rm -rf .git && git init -q && git config user.email u@example.com && git config user.name u && echo one >a.txt && git add a.txt && git commit -qm one`)

@@ -306,7 +306,7 @@ func TestRunBegunBeforeApproval(t *testing.T) {
 			}
 			before(os.Kill)
 			start("work")
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // what that run was ends after its launcher
+			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // what that run was ends after its launcher
 				out, code := skill()
 				if code == 0 && strings.Contains(out, "good") {
 					break
@@ -350,7 +350,7 @@ func TestApprovedWhileRunBegins(t *testing.T) {
 			fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", cmd.Process.Pid))
 			return slices.ContainsFunc(fds, func(fd string) bool { to, _ := os.Readlink(fd); return to == lists })
 		}
-		for end := time.Now().Add(10 * time.Second); !waits() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !waits() && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		}
 		if approved {
 			if out, code := a.in("work", "grants", "promote", "sk"); code != 0 {
@@ -448,7 +448,7 @@ func TestLockedStateDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.write("new/x", "")
-	if out, code := a.in("new", "--timeout", "20s", "--", "true"); code != 0 {
+	if out, code := a.in("new", "--timeout", "1m", "--", "true"); code != 0 {
 		t.Errorf("%d %s", code, out)
 	}
 }
@@ -547,7 +547,7 @@ func endsUntold(t *testing.T, want int, args ...string) {
 	}
 	w.Close()
 	told := make(chan struct{})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		logs, _ := filepath.Glob(a.root + "/state/skillrun/audit-*")
 		recorded := false
 		for _, log := range logs {

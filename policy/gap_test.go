@@ -126,3 +126,26 @@ func TestDeniedHosts(t *testing.T) {
 		t.Errorf("all but a floor: mode %v, %+v", p.Network.Mode, p.Demands)
 	}
 }
+
+// TestDeniedWider: who denies one path of a host, or one user's, denies the host, since
+// a denial of less would not hold.
+func TestDeniedWider(t *testing.T) {
+	for _, c := range []struct{ capability, item, want string }{
+		{"web.fetch", "a.com", "a.com"},
+		{"web.fetch", "a.com/x/*", "a.com"},
+		{"web.post", "https://me@a.com:8443/x", "a.com:8443"},
+		{"web.fetch", "https://a.com/x", "https://a.com/x"},
+		{"network.client", "*://*/*", "*"},
+		{"network.client", "ftp://a.com", "a.com"},
+		{"web.fetch", "169.254.169.254/latest/meta-data", "169.254.169.254"},
+		{"web.fetch", "10.0.0.0/8", "10.0.0.0/8"},
+		{"filesystem.read", "$HOME/.x", "~/.x"},
+		{"filesystem.read", "${HOME}", "~"},
+		{"filesystem.read", "$HOMES/.x", "$HOMES/.x"},
+	} {
+		d := parse(t, "m.json", `{"permissions": [{"capability": "`+c.capability+`", "effect": "deny", "constraints": {"resource_scope": ["`+c.item+`"]}}]}`)
+		if got := d.Entries[0].Constraints.Scope[0].Value; got != c.want {
+			t.Errorf("%s of %q: %q, want %q", c.capability, c.item, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -135,13 +136,17 @@ func decodeEntries(n *node) ([]Entry, error) {
 		if *e, err = decodeEntry(&n.items[i]); err != nil {
 			return nil, err
 		}
-		for _, t := range e.Constraints.Scope {
-			if e.Effect != Deny {
-				break
+		for i := range e.Constraints.Scope {
+			t := &e.Constraints.Scope[i]
+			t.Value = inHome(t.Value)
+			if e.Effect != Deny || unnamed(e.Capability, t.Value) == "" {
+				continue
 			}
-			if fault := unnamed(e.Capability, t.Value); fault != "" {
-				return nil, errorAt(t.Pos, "%q is to be denied, and names nothing: %s", t.Value, fault)
+			if wider := hostIn(t.Value); slices.ContainsFunc(Expand(e.Capability), networked) && unnamed(e.Capability, wider) == "" {
+				t.Value = wider
+				continue
 			}
+			return nil, errorAt(t.Pos, "%q is to be denied, and names nothing: %s", t.Value, unnamed(e.Capability, t.Value))
 		}
 	}
 	return entries, nil
@@ -196,6 +201,31 @@ func decodeEntry(n *node) (e Entry, err error) {
 		e.Implied, e.Effect = true, defaultEffect(e.Capability)
 	}
 	return e, nil
+}
+
+// inHome writes a path beneath the home as scopes do, where an item has it as shells
+// do.
+func inHome(item string) string {
+	for _, home := range []string{"$HOME", "${HOME}"} {
+		if rest, ok := strings.CutPrefix(item, home); ok && (rest == "" || rest[0] == '/') {
+			return "~" + rest
+		}
+	}
+	return item
+}
+
+// hostIn gives the host of an item that names one and more, such as a path or a user,
+// which no denial is held to: all of the host is denied.
+func hostIn(item string) string {
+	if _, rest, ok := strings.Cut(item, "://"); ok {
+		item = rest
+	}
+	host, path, _ := strings.Cut(item, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if _, err := netip.ParseAddr(host); err == nil && path != "" && strings.Trim(path, "0123456789") == "" {
+		return item // a prefix
+	}
+	return host
 }
 
 // unnamed says why an item of a scope names nothing to any capability of a pattern,

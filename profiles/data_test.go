@@ -470,9 +470,9 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestControlFilesBeneathTheirName: a work tree may itself be called as the beginning
+// TestControlFilesInsideTheirName: a work tree may itself be called as the beginning
 // of a control file's name is, or as one.
-func TestControlFilesBeneathTheirName(t *testing.T) {
+func TestControlFilesInsideTheirName(t *testing.T) {
 	for _, x := range []struct{ root, denied, free string }{
 		{"/w/.github", "workflows/x.yml agents/x.md sub/.github/workflows/x", "CODEOWNERS x/workflows/y"},
 		{"/w/.git", "hooks/x config info/attributes worktrees/a/commondir modules/x", "index HEAD info/exclude x/hooks/y"},

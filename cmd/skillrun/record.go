@@ -340,6 +340,7 @@ func (r *recorder) ended(res sandbox.Result, room *sandbox.Room) (int, error) {
 	if s := r.job.session; s != nil {
 		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
 	}
+	r.refuseIndexes()
 	r.tellEnd(&res, code, end.Controls) // last: a terminal that was stopped takes nothing
 	return code, err
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// mostIndex is the size of the largest index that is read; that of half a million
+// files is a fifth of it.
+const mostIndex = 256 << 20
+
+// refuseIndexes takes away an index of the workspace's repository, or of a work tree of
+// it, by which git would write beneath a ".git" or outside: commands such as "git
+// restore ." do, whoever wrote it. What else is in a repository git looks at itself.
+func (r *recorder) refuseIndexes() {
+	host := *r.job.host
+	host.FS = newSnapshot()
+	if r.job.workspace == "" {
+		return
+	}
+	dir, common := host.GitDirectories(r.job.workspace + "/.git")
+	if dir == "" {
+		return
+	}
+	sha256 := false
+	if b, err := host.ReadSmall(common+"/config", 1<<20); err == nil {
+		profiles.GitConfig(b, func(name, value string) {
+			if name == "extensions.objectformat" {
+				sha256 = strings.EqualFold(value, "sha256")
+			}
+		})
+	}
+	dirs := []string{dir}
+	trees, _ := os.ReadDir(common + "/worktrees")
+	for _, tree := range trees {
+		dirs = append(dirs, filepath.Join(common, "worktrees", tree.Name()))
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			file := filepath.Join(dir, e.Name())
+			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) &&
+				(r.profile.Allows(file, profiles.Write).Allowed || r.profile.Allows(file, profiles.Create).Allowed) {
+				refuseIndex(file, sha256)
+			}
+		}
+	}
+}
+
+func refuseIndex(file string, sha256 bool) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return // no more does git
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return // nor this
+	}
+	b, err := io.ReadAll(io.LimitReader(f, mostIndex+1))
+	name, stray := policy.StrayInIndex(b, sha256)
+	if err != nil || len(b) > mostIndex {
+		name, stray = "what cannot be read", true
+	}
+	if !stray {
+		return
+	}
+	refused := file + ".refused"
+	if err := os.Rename(file, refused); err != nil {
+		say("%s has %s, which git would write: remove it before you call git", named(file), named(name))
+		return
+	}
+	say("%s had %s, which git would have written: it is %s now, and git reset makes another", named(file), named(name), named(refused))
+}

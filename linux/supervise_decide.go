@@ -217,9 +217,32 @@ func (d *decider) create(pl place, k kind) ruling {
 		r = d.pointer(pl, k)
 	}
 	if r.ok() {
+		r = d.withinGit(pl, k)
+	}
+	if r.ok() {
 		d.noteControl(pl)
 	}
 	return r
+}
+
+// WritesThrough is why no link is made in a repository.
+const WritesThrough = "git writes messages and logs to where a link in its repository leads"
+
+// withinGit rules on a link beneath a ".git" that was there before. A message that the
+// run has ready goes to the configuration, by a link that is COMMIT_EDITMSG, when
+// somebody commits.
+func (d *decider) withinGit(pl place, k kind) ruling {
+	if k == symlink && d.oldGit(pl) {
+		return ruling{errno: errAccess, path: pl.path, why: WritesThrough}
+	}
+	return ruling{}
+}
+
+// oldGit says whether pl lies beneath a ".git" that the run did not make.
+func (d *decider) oldGit(pl place) bool {
+	const dot = "/.git/"
+	i := strings.Index(strings.ToLower(pl.path), dot)
+	return i >= 0 && !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(pl.path[i:], "/")-1
 }
 
 func (d *decider) noteControl(pl place) {
@@ -323,6 +346,9 @@ func (d *decider) move(from place, fromKind kind, to place, toKind kind, exchang
 	if r := d.remove(from); !r.ok() {
 		return r
 	}
+	if r := d.withinGit(to, fromKind); !r.ok() {
+		return r
+	}
 	switch {
 	case toKind == absent:
 		if r := d.create(to, fromKind); !r.ok() {
@@ -369,6 +395,10 @@ func (d *decider) move(from place, fromKind kind, to place, toKind kind, exchang
 // place to another.
 func (d *decider) arrive(from place, k kind, to place) ruling {
 	if k == directory {
+		// Links would come along. EXDEV makes mv copy.
+		if d.oldGit(to) && !d.oldGit(from) {
+			return ruling{errno: errXdev, path: to.path, access: profiles.Create, why: WritesThrough, unsaid: true}
+		}
 		// What is denied beneath it would be gone from where it was.
 		for i, _ := slices.BinarySearch(d.hidden, from.path+"/"); i < len(d.hidden) && isBeneath(from.path, d.hidden[i]); i++ {
 			if den := d.denial(place{path: d.hidden[i]}, profiles.Delete); den != nil {
@@ -445,7 +475,7 @@ func (d *decider) across(from, to place) ruling {
 }
 
 // link rules on a second name for a file.
-func (d *decider) link(from, to place) ruling {
+func (d *decider) link(from place, k kind, to place) ruling {
 	if r := d.across(from, to); !r.ok() {
 		return r
 	}
@@ -458,7 +488,7 @@ func (d *decider) link(from, to place) ruling {
 	if r := d.pointer(from, regular); !r.ok() {
 		return r
 	}
-	if r := d.create(to, symlink); !r.ok() { // it may be one
+	if r := d.create(to, k); !r.ok() {
 		return r
 	}
 	// The new name is one that the run made, by which it may change the file.

@@ -51,8 +51,8 @@ func (ds deciders) across(from, to place) ruling {
 	return ds.each(func(d *decider) ruling { return d.across(from, to) })
 }
 
-func (ds deciders) link(from, to place) ruling {
-	return ds.each(func(d *decider) ruling { return d.link(from, to) })
+func (ds deciders) link(from place, k kind, to place) ruling {
+	return ds.each(func(d *decider) ruling { return d.link(from, k, to) })
 }
 
 func (ds deciders) mode(pl place, k kind, mode uint32) ruling {

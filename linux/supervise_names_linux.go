@@ -477,7 +477,7 @@ func serveLink(r *request) {
 			rule = r.deciders.create(b.place, regular)
 		}
 	} else {
-		rule = r.deciders.link(a.place, b.place)
+		rule = r.deciders.link(a.place, a.kind, b.place)
 		if rule.ok() && (r.denied(a.id(), profiles.AllAccess) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
 			// Another name of a socket would hide whose it is.
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}

@@ -94,7 +94,7 @@ func TestSupervisedWork(t *testing.T) {
 		git                         bool // commit.create: Delete inside .git
 	}{
 		{name: "git", git: true, needs: "git", script: `
-			git init -q .; git config user.name x; git config user.email x@y
+			git init -q .; git config user.name x; git config user.email x@y; ln -s HEAD .git/own; mkdir .git/d; ln .git/own .git/d/own; mv .git/d .git/e
 			echo 1 > a; git add a; git commit -qm one; git branch side; git checkout -qb other
 			echo 2 > b; git add .; git commit -qm two; git tag v1; git gc -q; git status; git log --oneline | wc -l; git fsck`},
 		{name: "git in an old repository", git: true, needs: "git",

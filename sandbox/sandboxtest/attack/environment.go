@@ -33,7 +33,7 @@ func Here() Environment {
 // Has says whether everything named is there: root, privileges (set-uid programs
 // get their user's rights), user (that, and not root), admin (CAP_SYS_ADMIN, and no filter before
 // ours), nofilter (no filter that answers as Docker's), namespaces (with mounts in
-// them), amd64, processors (more than one); any other word is a program.
+// them), amd64, arm64, processors (more than one); any other word is a program.
 func (e Environment) Has(needs []string) bool {
 	filtered := strings.Contains(e.Name, "docker")
 	return !slices.ContainsFunc(needs, func(n string) bool {
@@ -49,8 +49,8 @@ func (e Environment) Has(needs []string) bool {
 			return filtered
 		case "namespaces":
 			return !e.Features.Namespaces
-		case "amd64":
-			return runtime.GOARCH != "amd64"
+		case "amd64", "arm64":
+			return runtime.GOARCH != n
 		case "processors":
 			return runtime.NumCPU() < 2
 		}

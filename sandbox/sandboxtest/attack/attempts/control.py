@@ -2,6 +2,9 @@
 put(".git/config", os.O_WRONLY | os.O_APPEND)
 #: git config by git
 sh("git config core.fsmonitor ./evil-%s" % MARK)
+#: git config, by an address with a tag needs=arm64
+call("prctl", 55, 1, 0, 0, 0); name = P(".git/config"); at = ctypes.cast(name, ctypes.c_void_p).value | 0x5a << 56
+os.write(call("openat", AT, ctypes.c_void_p(at), os.O_WRONLY | os.O_APPEND, 0), MARK.encode())
 #: git config, saved over
 put("t"); os.rename("t", ".git/config")
 #: git config, by symlink

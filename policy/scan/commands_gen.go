@@ -560,7 +560,7 @@ var commandRows = []commandRow{
 	{Args: "r*", If: "-c --check", Needs: []string{"filesystem.read ?"}, Opts: "-a:-", Reason: "checks the files that the list names"},
 	{Args: "r*", Reason: "reads the files named"},
 	{Needs: []string{"filesystem.read /"}, Reason: "looks up files"},
-	{Args: "w*", Opts: "-m:- --mode:-", Reason: "makes the directories named"},
+	{Args: "m*", Opts: "-m:- --mode:-", Reason: "makes the directories named"},
 	{Args: "w*", Opts: "-m:-", Reason: "makes the pipes named"},
 	{Args: "w -*", Opts: "-m:-", Reason: "makes the node named"},
 	{Reason: "makes a file of the run's own in the temporary directory"},

@@ -289,7 +289,7 @@ func (r *reader) role(role string, v val, reason string) {
 		if role == "t" {
 			r.role("r", v, reason)
 		}
-	case "r", "w", "d", "b", "x":
+	case "r", "w", "d", "b", "x", "m":
 		if strings.HasPrefix(f.text, "http://") || strings.HasPrefix(f.text, "https://") {
 			r.host("web.fetch", f, r.pos, reason)
 			return
@@ -303,6 +303,10 @@ func (r *reader) role(role string, v val, reason string) {
 			return
 		}
 		if f.text == ":memory:" {
+			return
+		}
+		if role == "m" {
+			r.makes(f, here, r.pos, reason)
 			return
 		}
 		do := map[string]access{"r": reads, "w": writes, "d": deletes, "b": reads | writes, "x": executes}[role]

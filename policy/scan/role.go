@@ -35,6 +35,8 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			return
 		}
 		does(writes)
+	case "m": // a directory that it makes
+		sh.makes(f, sh.dir, pos, reason)
 	case "ws": // a file, whatever its name
 		does(writes)
 	case "d":

@@ -33,6 +33,9 @@ type Need struct {
 	Where policy.Pos
 	// Reason says in a few words what needs it: "cat prints the files named".
 	Reason string
+	// Makes says that Target is a directory that is made, and no more: nothing is
+	// done to one that is there.
+	Makes bool
 }
 
 // Result is what a text needs, each need once, in the order of appearance.
@@ -149,10 +152,13 @@ type scan struct {
 	files map[string]bool
 	ports map[string][]string // of hosts
 	on    map[needKey]bool    // the needs of Besides
+	made  map[needKey]int     // which Needs are of directories that are made
 	steps int
 	end   policy.Pos // where the budget was used up
 	depth int
 	quiet int // while above 0 nothing is collected
+
+	making bool // what is written is a directory that is made
 }
 
 type needKey struct {
@@ -217,11 +223,27 @@ func (s *scan) room(n int) bool {
 
 func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reason string) {
 	key := needKey{capability, target, exact}
+	if i, ok := s.made[key]; ok && !s.making && s.quiet == 0 {
+		s.out.Needs[i].Makes = false
+	}
 	if s.quiet > 0 || s.seen[key] || !s.room(len(s.out.Needs)) {
 		return
 	}
 	s.seen[key] = true
-	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason})
+	if s.making {
+		if s.made == nil {
+			s.made = map[needKey]int{}
+		}
+		s.made[key] = len(s.out.Needs)
+	}
+	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason, s.making})
+}
+
+// makes records that a directory is made.
+func (s *scan) makes(f, dir field, pos policy.Pos, reason string) {
+	s.making = true
+	s.path(writes, f, dir, pos, reason)
+	s.making = false
 }
 
 // besides records what a program does on the way.
@@ -231,7 +253,7 @@ func (s *scan) besides(capability, target string, exact bool, pos policy.Pos, re
 		return
 	}
 	s.on[key] = true
-	s.out.Besides = append(s.out.Besides, Need{capability, target, exact, pos, reason})
+	s.out.Besides = append(s.out.Besides, Need{capability, target, exact, pos, reason, false})
 }
 
 // address notes the port that a host is named with, "" for none.

@@ -154,7 +154,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	needs = append(needs, found...)
 	for i := range read.Needs {
 		n := &read.Needs[i]
-		if a.Confined && unset(n) {
+		if a.Confined && (unset(n) || s.standing(read.Needs, n, dir)) {
 			continue
 		}
 		c := policy.Lookup(n.Capability)
@@ -213,6 +213,28 @@ func unset(n *scan.Need) bool {
 	}
 	_, set := os.LookupEnv(name)
 	return !set
+}
+
+// standing says of a directory that a command makes that it is there, and of the rest
+// that it writes that the text names it: a yes need not open all of the directory.
+func (s *Session) standing(needs []scan.Need, made *scan.Need, dir string) bool {
+	if !made.Makes || !made.Exact {
+		return false
+	}
+	if info, err := os.Stat(s.resolve(made.Target, dir)); err != nil || !info.IsDir() {
+		return false
+	}
+	named := false
+	for i := range needs {
+		switch n := &needs[i]; {
+		case n.Makes || n.Capability != made.Capability:
+		case !n.Exact || strings.ContainsAny(n.Target, wild):
+			return false
+		case strings.HasPrefix(n.Target, strings.TrimSuffix(made.Target, "/")+"/"):
+			named = true
+		}
+	}
+	return named
 }
 
 // idle says that a run does it without anybody's leave, and to nobody else: it

@@ -295,6 +295,41 @@ func TestIdle(t *testing.T) {
 	w.want(s.Decide(ctx, later), policy.Deny, "who says no")
 }
 
+// TestStanding: a directory that is there is made by nobody, and no yes opens it where
+// the files in it that are written have names.
+func TestStanding(t *testing.T) {
+	w := newWorld(t, "standard")
+	w.file("home/.state/other.json", "{}")
+	s := w.start()
+	for name, c := range map[string]struct {
+		text string
+		all  bool
+	}{
+		"a file by its name":   {"import pathlib\np = pathlib.Path.home() / '.state' / 'x.json'\np.parent.mkdir(exist_ok=True)\np.write_text('x')\n", false},
+		"in javascript":        {"const fs = require('fs'), os = require('os'), path = require('path');\nconst d = path.join(os.homedir(), '.state');\nfs.mkdirSync(d, {recursive: true});\nfs.writeFileSync(path.join(d, 'x.json'), 'x');\n", false},
+		"not there":            {"import pathlib\np = pathlib.Path.home() / '.state' / 'new' / 'x.json'\np.parent.mkdir(exist_ok=True)\np.write_text('x')\n", true},
+		"decided at run time":  {"import pathlib, sys\nd = pathlib.Path.home() / '.state'\nd.mkdir(exist_ok=True)\n(d / 'x.json').write_text('x')\n(d / sys.argv[1]).write_text('x')\n", true},
+		"nothing named":        {"import pathlib\n(pathlib.Path.home() / '.state').mkdir(exist_ok=True)\n", true},
+		"something else in it": {"import pathlib, os\nd = pathlib.Path.home() / '.state'\nd.mkdir(exist_ok=True)\n(d / 'x.json').write_text('x')\nos.chmod(d, 0o700)\n", true},
+	} {
+		file, command := "ws/run.py", "python3 run.py a"
+		if name == "in javascript" {
+			file, command = "ws/run.js", "node run.js"
+		}
+		w.file(file, c.text)
+		v := w.want(s.Decide(ctx, bash(command)), policy.Confirm, name)
+		all, some := false, false
+		for _, n := range v.Needs {
+			at := strings.TrimPrefix(n.Target, w.set.Home+"/")
+			all = all || n.Capability == "filesystem.write" && n.Exact && !strings.HasSuffix(at, ".json")
+			some = some || n.Capability == "filesystem.write" && strings.HasSuffix(at, ".json")
+		}
+		if all != c.all || !some && name != "nothing named" {
+			t.Errorf("%s: %+v", name, v.Needs)
+		}
+	}
+}
+
 // TestWhole: a yes to what is decided at run time is to all of its kind, for this
 // call, and it says so.
 func TestWhole(t *testing.T) {

@@ -125,7 +125,7 @@ func tellControls(h *profiles.Host, paths []string, more int) {
 		if in && !told[repository] {
 			told[repository] = true
 			if started := policy.GitObeys(h, repository); len(started) > 0 {
-				say("%s, which the run made, has what git starts: %s", named(repository), policy.Escape(strings.Join(started[:min(len(started), shownDenials)], ", ")))
+				say("%s, in which the run made something, has what git starts: %s", named(repository), policy.Escape(strings.Join(started[:min(len(started), shownDenials)], ", ")))
 			}
 		}
 		if in && slices.Contains(paths, repository+"/config") && slices.Contains(paths, repository+"/hooks") {

@@ -485,7 +485,7 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 				out, code := a.in("work", append(slices.Clip(flags), "--", "sh", "-ec", `
 					for i in $(seq `+others+`); do mkdir -p t`+others+`/$i/.vscode; echo >t`+others+`/$i/.vscode/settings.json; done
 					mkdir -p sub`+others+`; cd sub`+others+`; git init -q; git config core.fsmonitor 'touch x'`)...)
-				if code != 0 || !strings.Contains(out, "sub"+others+"/.git, which the run made, has what git starts") {
+				if code != 0 || !strings.Contains(out, "sub"+others+"/.git, in which the run made something, has what git starts") {
 					t.Errorf("beside %s others: %d %s", others, code, out)
 				}
 			}

@@ -18,6 +18,7 @@ mounts() { echo "$1 $(grep -c '/home \|/shm \|\.env ' /proc/self/mountinfo)"; }
 mounts before
 run=$(basename $(dirname $HOME))
 mv /tmp/skillrun-* /tmp/moved && rm -r /tmp/moved/$run/home; rmdir /tmp/moved/$run/shm
+mkdir /tmp/new; mv -T /tmp/new /tmp/moved/$run/shm; mv /tmp/moved/$run/shm /tmp/gone
 mv sub ../outside/sub; rm -f ../outside/sub/.env; echo new >../outside/new; mv -f ../outside/new ../outside/sub/.env
 cat ../outside/sub/.env
 mounts after`

@@ -68,6 +68,28 @@ func TestClosedDirectoriesDenied(t *testing.T) {
 	}
 }
 
+// TestDeepDirectoriesDenied: a directory whose files are too deep for a path, where no
+// secret can be looked for, is closed; one that is not quite as deep is not.
+func TestDeepDirectoriesDenied(t *testing.T) {
+	const longest = 4096 - 1 - 256
+	for _, c := range []struct {
+		length int
+		denied bool
+	}{{longest, false}, {longest + 1, true}} {
+		dir := "/w" + strings.Repeat("/d", (c.length-2)/2)
+		dir += strings.Repeat("d", c.length-len(dir))
+		p := &profiles.Profile{
+			Workspace: "/w",
+			Paths:     []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Read | profiles.Write | profiles.Create}},
+			Denials:   []profiles.Denial{{Path: "/w", Match: ".env", Access: profiles.AllAccess, Class: profiles.Sensitive}},
+		}
+		plan := linux.Compile(p, linux.Features{UID: 1000, Landlock: 7, Seccomp: true, Notify: true}, linux.Facts{FS: fstest.MapFS{dir[1:] + "/x": {}}, Supervise: true})
+		if refused := !plan.WithLinked(p).Allows(dir+"/x", profiles.Read).Allowed; refused != c.denied {
+			t.Errorf("a directory's name of %d bytes: refused %t", c.length, refused)
+		}
+	}
+}
+
 // What an exception leaves of a denial hides nothing, so that nothing is cut; and
 // what may be neither read nor written, be it by two denials, is masked where it
 // can be. Cut, it keeps what is made beside it from being started.

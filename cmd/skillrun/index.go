@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/policy"
 	"skillrun/profiles"
@@ -16,8 +19,9 @@ import (
 const mostIndex = 256 << 20
 
 // refuseIndexes takes away an index of the workspace's repository, or of a work tree of
-// it, by which git would write beneath a ".git" or outside: commands such as "git
-// restore ." do, whoever wrote it. What else is in a repository git looks at itself.
+// it, which has changed since the run began and by which git would write beneath a
+// ".git" or outside: commands such as "git restore ." do, whoever wrote it. What else is
+// in a repository git looks at itself.
 func (r *recorder) refuseIndexes() {
 	host := *r.job.host
 	host.FS = newSnapshot()
@@ -28,14 +32,6 @@ func (r *recorder) refuseIndexes() {
 	if dir == "" {
 		return
 	}
-	sha256 := false
-	if b, err := host.ReadSmall(common+"/config", 1<<20); err == nil {
-		profiles.GitConfig(b, func(name, value string) {
-			if name == "extensions.objectformat" {
-				sha256 = strings.EqualFold(value, "sha256")
-			}
-		})
-	}
 	dirs := []string{dir}
 	trees, _ := os.ReadDir(common + "/worktrees")
 	for _, tree := range trees {
@@ -43,14 +39,34 @@ func (r *recorder) refuseIndexes() {
 	}
 	for _, dir := range dirs {
 		entries, _ := os.ReadDir(dir)
+		moved := changedSince(dir, r.begin) // some file systems do not note that of the file
 		for _, e := range entries {
 			file := filepath.Join(dir, e.Name())
-			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) &&
+			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) && (moved || changedSince(file, r.begin)) &&
 				(r.profile.Allows(file, profiles.Write).Allowed || r.profile.Allows(file, profiles.Create).Allowed) {
-				refuseIndex(file, sha256)
+				refuseIndex(file, hasSHA256(&host, common))
 			}
 		}
 	}
+}
+
+// changedSince says whether a file has changed since a time, as far as can be told: of
+// the second before, too, since the kernel's clock for files ticks.
+func changedSince(file string, t time.Time) bool {
+	var st unix.Stat_t
+	return unix.Stat(file, &st) != nil || time.Unix(st.Ctim.Unix()).After(t.Add(-time.Second))
+}
+
+// hasSHA256 says whether a repository names objects by SHA-256.
+func hasSHA256(h *profiles.Host, common string) (is bool) {
+	if b, err := h.ReadSmall(common+"/config", 1<<20); err == nil {
+		profiles.GitConfig(b, func(name, value string) {
+			if name == "extensions.objectformat" {
+				is = strings.EqualFold(value, "sha256")
+			}
+		})
+	}
+	return is
 }
 
 func refuseIndex(file string, sha256 bool) {

@@ -10,7 +10,7 @@ import (
 
 // board is the page that launcher, guardian and command share. Each word has
 // one writer; done and ready are futexes. Who finds a word set, by load, finds what
-// was written before: wake, count and storeRelease see to that on arm64, too.
+// was written before: wake, count and store see to that on arm64, too.
 type board struct {
 	ready    uint32 // set when the command has a table of its own and is about to run, or has failed
 	listener int32  // seccomp listener in the launcher's table, plus one
@@ -70,7 +70,7 @@ const (
 //go:nosplit
 //go:norace
 func wake(word *uint32) {
-	storeRelease(word, 1)
+	store(word, 1)
 	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWake, 1<<30, 0, 0, 0)
 }
 
@@ -79,7 +79,7 @@ func wake(word *uint32) {
 //go:nosplit
 //go:norace
 func count(word *uint32) {
-	storeRelease(word, *word+1)
+	store(word, *word+1)
 	syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWake, 1<<30, 0, 0, 0)
 }
 
@@ -101,7 +101,3 @@ func hold(word *uint32) {
 		syscall.RawSyscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), opFutexWait, 0, 0, 0, 0)
 	}
 }
-
-//go:nosplit
-//go:norace
-func load(word *uint32) uint32 { return loadAcquire(word) }

@@ -64,7 +64,7 @@ func TestWordsOfTheBoardAreReleased(t *testing.T) {
 	}
 	for w := range words {
 		if at, ok := plain[w]; ok {
-			t.Errorf("%s: %s is set without storeRelease", set.Position(at), w)
+			t.Errorf("%s: %s is set without store", set.Position(at), w)
 		}
 	}
 }

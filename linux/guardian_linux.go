@@ -181,7 +181,7 @@ func (g *guard) double() {
 		sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	second, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
-	storeRelease(&g.board.guardian, uint32(second))
+	store(&g.board.guardian, uint32(second))
 }
 
 // stand is the first guardian's life from then on: it tells the second of the
@@ -262,7 +262,7 @@ func (g *guard) resetSignals() {
 func (g *guard) command() {
 	// The kernel stored the descriptor of this process before it let it run. No
 	// signal is lost from here on.
-	storeRelease(&g.board.began, 1)
+	store(&g.board.began, 1)
 	hold(&g.board.ruled)
 	i, e := play(g.enter, g.enterLen, g.board)
 	if i == g.enterLen {
@@ -277,7 +277,7 @@ func (g *guard) command() {
 	}
 	g.board.step = uint32(i)
 	g.board.errno = uint32(e)
-	storeRelease(&g.board.failed, failedCommand)
+	store(&g.board.failed, failedCommand)
 	wake(&g.board.ready)
 	for {
 		sys(syscall.SYS_EXIT_GROUP, 125, 0, 0)
@@ -290,7 +290,7 @@ func (g *guard) fail(who uint32, at int, e syscall.Errno) {
 	b := g.board
 	b.step = uint32(at)
 	b.errno = uint32(e)
-	storeRelease(&b.failed, who)
+	store(&b.failed, who)
 	wake(&b.prepared)
 	wake(&b.ready)
 	wake(&b.done)
@@ -382,7 +382,7 @@ func (g *guard) wait(command int32) {
 //go:nosplit
 //go:norace
 func (g *guard) sweep(command int32) {
-	storeRelease(&g.board.ending, 1)
+	store(&g.board.ending, 1)
 	for {
 		if g.outside {
 			g.killChildren(command)

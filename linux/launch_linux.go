@@ -225,7 +225,7 @@ func (p *Process) hold(flags uintptr) {
 
 // lose tells whoever waits for the guardian that there is none.
 func (p *Process) lose() {
-	storeRelease(&p.board.lost, 1)
+	store(&p.board.lost, 1)
 	wake(&p.board.prepared)
 	wake(&p.board.ready)
 	wake(&p.board.done)
@@ -495,7 +495,7 @@ func (p *Process) closeAll() {
 	}
 	if p.board != nil && load(&p.board.began) != 0 {
 		p.cleanup = append(p.cleanup, int(p.board.pidfd))
-		storeRelease(&p.board.began, 0)
+		store(&p.board.began, 0)
 	}
 	if p.handle >= 0 {
 		p.cleanup = append(p.cleanup, p.handle)

@@ -193,7 +193,7 @@ func forkTry(flags uintptr, script *step, n int, b *board) (int, syscall.Errno) 
 	if pid == 0 && errno == 0 {
 		i, e := play(script, n, b)
 		if i == n {
-			storeRelease(&b.done, 1)
+			store(&b.done, 1)
 		} else {
 			b.errno = uint32(e)
 		}

@@ -140,7 +140,7 @@ func (u *unpacker) rules(list any) bool {
 			d := &(*list)[i]
 			d.Path, d.Match, d.Access = u.string(), u.string(), profiles.Access(u.uint())
 			u.value(reflect.ValueOf(&d.Except).Elem())
-			d.UnlessMade, d.UnlessWithin, d.Class, d.Origin = u.uint() != 0, u.uint() != 0, profiles.Class(u.uint()), u.origin()
+			d.UnlessMade, d.UnlessWithin, d.Class, d.Origin, d.AnyCase = u.uint() != 0, u.uint() != 0, profiles.Class(u.uint()), u.origin(), u.uint() != 0
 		}
 	case *[]profiles.EnvRule:
 		for i := range *list {

@@ -21,7 +21,7 @@ type tap struct {
 	burst atomic.Bool
 	begun time.Time
 	done  sync.WaitGroup // of the outputs
-	// passing is held while what was read is written.
+	// passing is held from when something is read until it is written.
 	passing [3]sync.Mutex
 }
 
@@ -179,10 +179,16 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 		var in, out error
 		err := raw.Read(func(fd uintptr) bool {
 			t.passing[i].Lock()
-			defer t.passing[i].Unlock()
 			for whole, in = unix.Read(int(fd), buf); in == unix.EINTR; {
 				whole, in = unix.Read(int(fd), buf)
 			}
+			if in == unix.EAGAIN {
+				t.passing[i].Unlock()
+				return false
+			}
+			return true
+		})
+		if err == nil {
 			if n = max(0, whole); t.bounded() {
 				n = int(max(0, min(int64(n), t.left.Add(-int64(n))+int64(n))))
 			}
@@ -190,8 +196,8 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 				t.copied(i, buf[:n])
 				_, out = to.Write(buf[:n])
 			}
-			return in != unix.EAGAIN
-		})
+			t.passing[i].Unlock()
+		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && ended:
 			return // somebody outside was handed the descriptor
@@ -226,13 +232,15 @@ func (t *tap) passed() {
 	}
 	for up := time.Now().Add(patience); time.Now().Before(up); time.Sleep(100 * time.Microsecond) {
 		p := []unix.PollFd{{Events: unix.POLLIN}}
-		err := raw.Control(func(fd uintptr) {
-			t.passing[i].Lock()
-			defer t.passing[i].Unlock()
-			p[0].Fd = int32(fd)
-			unix.Poll(p, 0)
+		copying := false
+		err := raw.Control(func(fd uintptr) { // must not wait: who closes the file waits for it
+			if copying = !t.passing[i].TryLock(); !copying {
+				defer t.passing[i].Unlock()
+				p[0].Fd = int32(fd)
+				unix.Poll(p, 0)
+			}
 		})
-		if err != nil || p[0].Revents&unix.POLLIN == 0 {
+		if err != nil || !copying && p[0].Revents&unix.POLLIN == 0 {
 			return
 		}
 	}

@@ -317,6 +317,9 @@ func (s *Set) deniedOutright(capability string) *Entry {
 	return nil
 }
 
+// Denies says whether all of a capability is denied, whatever the user grants.
+func (s *Set) Denies(capability string) bool { return s.deniedOutright(capability) != nil }
+
 // layers lists all sources that can deny.
 func (s *Set) layers() []*layer {
 	ls := []*layer{&s.floors, &s.pool}

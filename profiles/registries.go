@@ -1,5 +1,10 @@
 package profiles
 
+import (
+	"slices"
+	"strings"
+)
+
 // HostGroup gives the rules of a shipped group of hosts, such as "npm", "pypi"
 // or "debian": TCP on the ports of its rows. It is false for an unknown name.
 func HostGroup(name string) ([]HostRule, bool) {
@@ -30,4 +35,15 @@ func HostGroups() []string {
 		}
 	}
 	return names
+}
+
+// Registry names the group of package registries that has a host at a TCP port, at
+// any for 0; "" if none does, as of a host that takes uploads.
+func Registry(host string, port uint16) string {
+	for _, row := range hostRows {
+		if row.ReadOnly && strings.EqualFold(row.Host, host) && (port == 0 || slices.Contains(row.Ports, int64(port))) {
+			return row.Group
+		}
+	}
+	return ""
 }

@@ -95,7 +95,7 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	if p != nil {
 		workspace = p.Workspace
 	}
-	if g := grantFlag(grantOf(&d, workspace)); g != "" {
+	if g := grantFlag(grantOf(j, &d, workspace)); g != "" {
 		b.WriteString(" - to allow: " + g)
 	}
 	if d.What == "socket" || d.What == sandbox.SocketIPv6 {

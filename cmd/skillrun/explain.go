@@ -335,6 +335,9 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		why, origin = unconfirmed, would.Origin
 	case rule == nil:
 		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: reason.Grantable()}
+		if proto == profiles.UDP {
+			lifted.What = string(egress.DoorUDP)
+		}
 		if p.Network.Mode == profiles.NetHosts {
 			why = reason.Text()
 		}
@@ -348,7 +351,7 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		}
 	}
 	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
-	answerGrant(w, lifted.Grant())
+	answerGrant(w, hostGrant(j, &lifted))
 	if rule != nil && via != "" {
 		fmt.Fprintf(w, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
 	}

@@ -16,7 +16,10 @@ curl -sk https://m4.evil.example/; curl -s -m 30 --resolve pypi.org:443:151.101.
 		"m1 m2", "skillrun: denied connect m4.evil.example"},
 	{"packages of one ecosystem", `"package.install", "constraints": {"resource_scope": ["npm"]}`,
 		`curl -sk https://registry.npmjs.org/m1; curl -sk https://pypi.org/m2`,
-		"m1", "skillrun: denied connect pypi.org"},
+		"m1", "skillrun: denied connect pypi.org (not granted) - to allow: --grant package.install:pypi\n"},
+	{"a registry is for reading", `"package.install", "constraints": {"resource_scope": ["debian"]}`,
+		`curl -s http://deb.debian.org/m1; curl -s -d x http://deb.debian.org/m2`,
+		"m1", "skillrun: denied connect deb.debian.org:80 (granted for reading only) - to allow: --grant network.client:deb.debian.org:80\n"},
 	{"the web is for reading", `"web.fetch", "constraints": {"resource_scope": ["good.example"]}`,
 		`curl -s http://good.example/m1; curl -sI http://good.example/m2; curl -s -X OPTIONS http://good.example/m3
 curl -s -X POST -d x http://good.example/m4; curl -s -T /etc/hostname http://good.example/m5; curl -s -X DELETE http://good.example/m6
@@ -54,7 +57,7 @@ func TestReach(t *testing.T) {
 		return
 	}
 	w := newInternet(t, map[string]string{
-		"good.example": "93.184.216.34", "*.evil.example": "151.101.1.69", "registry.npmjs.org": "104.16.1.34", "pypi.org": "151.101.0.223",
+		"good.example": "93.184.216.34", "*.evil.example": "151.101.1.69", "registry.npmjs.org": "104.16.1.34", "pypi.org": "151.101.0.223", "deb.debian.org": "151.101.130.132",
 		"wild.example": "93.184.216.71", "*.wild.example": "93.184.216.70", "*.example": "93.184.216.72", "private.example": "10.0.0.5",
 		"*.com": "93.184.216.73", "*.co.uk": "93.184.216.73", "*.github.io": "93.184.216.73",
 	})

@@ -11,6 +11,7 @@ import (
 	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
+	"skillrun/sandbox/egress"
 )
 
 // offered is how many refusals one question is about, at most: each is shown,
@@ -137,9 +138,20 @@ func deletion(d *sandbox.Refusal, workspace string) string {
 }
 
 // grantOf gives the grant that a line about a refusal tells.
-func grantOf(d *sandbox.Refusal, workspace string) string {
+func grantOf(j *job, d *sandbox.Refusal, workspace string) string {
 	if dir := deletion(d, workspace); dir != "" {
 		return (&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()
+	}
+	return hostGrant(j, d)
+}
+
+// hostGrant gives for a package registry the grant of its group, where that lifts
+// the refusal: who fetches a package asks the other hosts of it next. The group's
+// is of TCP and for reading, and a policy may deny it.
+func hostGrant(j *job, d *sandbox.Refusal) string {
+	const install = "package.install"
+	if group := profiles.Registry(d.Host, d.Port); group != "" && d.Grantable && d.Verdict.Host == nil && !strings.HasPrefix(d.What, string(egress.DoorUDP)) && !j.set.Denies(install) {
+		return install + ":" + group
 	}
 	return d.Grant()
 }

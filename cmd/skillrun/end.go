@@ -93,8 +93,8 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if s := r.job.session; code != 0 && s != nil && len(s.unset) > 0 && r.profile.Network.Mode == profiles.NetHosts {
 		hint("%s was not used, which a file of the project sets for the agent; set it in your own environment, and not there", strings.Join(s.unset, ", "))
 	}
-	if code != 0 && told == 0 {
-		r.wanting()
+	if code != 0 {
+		r.wanting(told > 0)
 	}
 	if (code != 0 || r.show) && res.Unstarted != "" {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
@@ -333,8 +333,10 @@ const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
 const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`
 
 // wanting says what the command or the skill's script names and did not get, of which
-// nobody was refused anything: a variable that is set, or what lies in HOME.
-func (r *recorder) wanting() {
+// nobody was refused anything: a variable that is set, or, unless something else was
+// refused, what lies in HOME. Without the variable $RUNNER_TEMP/f is /f, and that is
+// what a line about it is of.
+func (r *recorder) wanting(refused bool) {
 	if r.job.session != nil {
 		return
 	}
@@ -359,6 +361,9 @@ func (r *recorder) wanting() {
 			answer = " - this needs the user"
 		}
 		hint("%s names %s, which is set and was withheld%s", whose, name, answer)
+		return
+	}
+	if refused {
 		return
 	}
 	for _, s := range searched {

@@ -179,6 +179,9 @@ func (c *compiler) tlsClauses(add addClause) {
 	}
 	if c.facts.Proxied {
 		add(profiles.ClauseResolved, profiles.None, "", "a proxy of this machine resolves names: what address one stands for is not seen")
+		if note := n.Unresolved(); note != "" {
+			add(profiles.ClauseScope, profiles.None, "", note)
+		}
 	}
 	add(profiles.ClauseFronting, profiles.None, "", "the gate sees the name that is asked for, not one inside TLS")
 	if readOnly {

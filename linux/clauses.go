@@ -23,6 +23,9 @@ func (c *compiler) receipt() {
 		}
 		if c.facts.Proxied {
 			c.add(profiles.ClauseResolved, profiles.None, "", "a proxy of this machine resolves names: what address one stands for is not seen")
+			if note := c.p.Network.Unresolved(); note != "" {
+				c.add(profiles.ClauseScope, profiles.None, "", note)
+			}
 		}
 	}
 	for _, d := range c.p.Demands {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,15 +83,15 @@ func TestDeniedHosts(t *testing.T) {
 		{"*.a.com", "*.b.com", true, false},
 		{"10.1.2.3", "10.0.0.0/8", false, false},
 		{"10.1.0.0/16", "10.0.0.0/8", false, false},
-		{"10.0.0.0/8", "10.1.0.0/16", true, true},
-		{"10.0.0.0/8", "10.1.2.3", true, true},
-		{"10.0.0.0/8", "::ffff:10.1.2.3", true, true},
+		{"10.0.0.0/8", "10.1.0.0/16", true, false},
+		{"10.0.0.0/8", "10.1.2.3", true, false},
+		{"10.0.0.0/8", "::ffff:10.1.2.3", true, false},
 		{"10.0.0.0/8", "192.168.0.0/16", true, false},
 		{"127.0.0.1", "localhost", false, false},
 		{"127.0.0.0/8", "localhost", true, true},
-		{"localhost", "127.0.0.0/8", true, true},
+		{"localhost", "127.0.0.0/8", true, false},
 		{"localhost", "10.0.0.0/8", true, false},
-		{"2001:db9::/32", "2001:db9:1::/48", true, true},
+		{"2001:db9::/32", "2001:db9:1::/48", true, false},
 		{"2001:db9:1::/48", "2001:db9::/32", false, false},
 	} {
 		set := compose(t, policy.Input{Tier: policy.Approved, Approve: policy.ApproveDeclared, Documents: []*policy.Document{parse(t, "m.json", `{"permissions": [
@@ -124,6 +125,59 @@ func TestDeniedHosts(t *testing.T) {
 	p := lower(t, compose(t, policy.Input{Floors: []*policy.Document{floor.Floors}, Grants: []policy.Entry{all}}), inputs("true"))
 	if p.Network.Mode == profiles.NetHost && len(p.Demands) != 1 {
 		t.Errorf("all but a floor: mode %v, %+v", p.Network.Mode, p.Demands)
+	}
+}
+
+// TestDeniedAddress: rules do not reach an address that is denied, by whatever name.
+func TestDeniedAddress(t *testing.T) {
+	const allow = `{"capability": "network.client", "effect": "allow", "constraints": {"resource_scope": ["*.a.com", "10.0.0.0/8", "b.com:8443"]}}`
+	deny := func(capability, effect, scope string, priority int) string {
+		return fmt.Sprintf(`{"capability": %q, "effect": %q, "priority": %d, "constraints": {"resource_scope": [%q]}}`, capability, effect, priority, scope)
+	}
+	for _, c := range []struct {
+		deny     string
+		names    []string // denied to these
+		prefix   []string // denied to this
+		reaches1 bool     // 10.1.2.3
+	}{
+		{deny("network.client", "deny", "c.com", 1), nil, nil, true},
+		{deny("network.client", "deny", "9.9.9.0/24", 1), []string{"9.9.9.0/24"}, nil, true},
+		{deny("network.client", "deny", "9.9.9.9:22", 1), []string{"9.9.9.9"}, nil, true},
+		{deny("network.client", "deny", "10.1.0.0/16", 1), nil, []string{"10.1.0.0/16"}, false}, // which no public name has
+		{deny("network.client", "deny", "0.0.0.0/0", 1), []string{"0.0.0.0/0"}, nil, false},
+		{deny("network.client", "deny", "9.9.9.9", -1), nil, nil, true},
+		{deny("web.fetch", "deny", "9.9.9.9", 1), nil, nil, true},
+	} {
+		set := compose(t, policy.Input{Tier: policy.Approved, Approve: policy.ApproveDeclared, Documents: []*policy.Document{parse(t, "m.json", `{"permissions": [`+allow+`,`+c.deny+`]}`)}})
+		p := lower(t, set, inputs("true"))
+		for _, h := range p.Network.Hosts {
+			want := c.names
+			if h.Host == "10.0.0.0/8" {
+				want = c.prefix
+			}
+			if !slices.Equal(h.Except, want) {
+				t.Errorf("%s: %s but for %q, want %q", c.deny, h.Host, h.Except, want)
+			}
+		}
+		if !p.Reaches("x.a.com", 443, profiles.TCP).Allowed || !p.Reaches("b.com", 8443, profiles.TCP).Allowed || len(p.Demands) > 0 {
+			t.Errorf("%s: %+v, %+v", c.deny, p.Network, p.Demands)
+		}
+		if got := p.Reaches("10.1.2.3", 443, profiles.TCP).Allowed; got != c.reaches1 {
+			t.Errorf("%s: reaches 10.1.2.3: %v", c.deny, got)
+		}
+	}
+
+	floor, err := policy.ParseConfig("c.toml", []byte("[[permissions]]\ncapability = \"network.client\"\neffect = \"deny\"\nconstraints = {resource_scope = [\"9.9.9.0/24\"]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := policy.ParseGrant("network.client:a.com", "--grant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := lower(t, compose(t, policy.Input{Floors: []*policy.Document{floor.Floors}, Grants: []policy.Entry{granted}}), inputs("true"))
+	if len(p.Network.Hosts) != 1 || !slices.Equal(p.Network.Hosts[0].Except, []string{"9.9.9.0/24"}) {
+		t.Errorf("a grant under a floor: %+v", p.Network)
 	}
 }
 

@@ -305,6 +305,8 @@ type blockedHost struct {
 	denied bool // and does not wait for an answer
 }
 
+func (b *blockedHost) byAddress() bool { _, ok := profiles.HostPrefix(b.Host); return ok }
+
 func (l *lowering) fragment(c *Capability, entries []Entry, user bool) fragment {
 	f := fragment{rights: l.blank()}
 	covered := false // by a refused entry that is about all there is
@@ -404,18 +406,24 @@ func (r *right) incidental() profiles.Access {
 	return 0
 }
 
-// block takes denied hosts out of rights. A host that a pattern still covers
-// cannot be taken out of it: that is a demand nobody holds.
+// block takes denied hosts out of rights. Of a name that a pattern still covers it
+// cannot, nor of the whole network: that is a demand nobody holds. Addresses are taken
+// from each rule, whose names may stand for them. On which ports counts for nothing.
 func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []blockedHost) {
 	for _, b := range blocked {
 		rights.Network.Hosts = slices.DeleteFunc(rights.Network.Hosts, func(h profiles.HostRule) bool {
 			_, all := b.Shares(&h)
 			return !slices.Contains(b.except, h.Host) && (b.Host == "*" || all || b.Matches(strings.TrimPrefix(h.Host, "*.")))
 		})
+		for i := range rights.Network.Hosts {
+			if h := &rights.Network.Hosts[i]; b.byAddress() && !slices.Contains(b.except, h.Host) {
+				h.Except = append(slices.Clip(h.Except), b.Host)
+			}
+		}
 	}
 	inside := func(b *blockedHost, what string) {
 		rights.Demands = append(rights.Demands, profiles.Demand{
-			Name: "constraint.resource_scope", Origin: b.Origin,
+			Name: profiles.ClauseScope, Origin: b.Origin,
 			Detail: fmt.Sprintf("%s: %s is denied inside %s, which is granted", c.Name, b.Host, what),
 		})
 	}
@@ -426,7 +434,7 @@ func (l *lowering) block(rights *profiles.Profile, c *Capability, blocked []bloc
 		}
 		for i := range rights.Network.Hosts {
 			h := &rights.Network.Hosts[i]
-			if some, _ := b.Shares(h); !slices.Contains(b.except, h.Host) && (some || h.Host == "*") {
+			if some, _ := b.Shares(h); !b.byAddress() && !slices.Contains(b.except, h.Host) && (some || h.Host == "*") {
 				inside(b, h.Host)
 			}
 		}

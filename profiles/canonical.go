@@ -183,6 +183,10 @@ func (w *canonicalWriter) network(n *Network) {
 		if h.MaxRate != 0 {
 			w.word("rate=" + strconv.FormatInt(h.MaxRate, 10) + "/" + h.Per.String())
 		}
+		for _, e := range h.Except {
+			w.word("except")
+			w.quoted(e)
+		}
 		w.end()
 	}
 	for _, l := range n.Listen {

@@ -72,7 +72,11 @@ func (p *Profile) eachString(f func(string) (string, error)) error {
 		d.Except = each(d.Except, func(s *string) { do(s) })
 		origin(&d.Origin)
 	})
-	p.Network.Hosts = each(p.Network.Hosts, func(h *HostRule) { do(&h.Host); origin(&h.Origin) })
+	p.Network.Hosts = each(p.Network.Hosts, func(h *HostRule) {
+		do(&h.Host)
+		h.Except = each(h.Except, func(s *string) { do(s) })
+		origin(&h.Origin)
+	})
 	p.Network.Listen = each(p.Network.Listen, func(l *ListenRule) { origin(&l.Origin) })
 	p.Sockets = each(p.Sockets, func(s *SocketRule) { do(&s.Path); origin(&s.Origin) })
 	for _, rules := range []*[]EnvRule{&p.Env.Pass, &p.Env.Deny, &p.Env.Allow} {

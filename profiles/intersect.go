@@ -145,6 +145,7 @@ func (h *HostRule) intersect(b *HostRule) []HostRule {
 		rules = append(rules, HostRule{
 			Host: host, Ports: ports, Protocols: protocols,
 			ReadOnly: h.ReadOnly || b.ReadOnly, Private: h.Private && b.Private,
+			Except:   slices.Concat(h.Except, b.Except),
 			MaxBytes: smaller(h.MaxBytes, b.MaxBytes), MaxConnections: smaller(h.MaxConnections, b.MaxConnections),
 			// Fewer of one in the longer of both is within either.
 			MaxRate: smaller(h.MaxRate, b.MaxRate), Per: max(h.Per, b.Per),
@@ -191,8 +192,8 @@ func commonHosts(h, k *HostRule) []string {
 	if a == b {
 		return []string{a}
 	}
-	pa, isA := hostPrefix(a)
-	pb, isB := hostPrefix(b)
+	pa, isA := HostPrefix(a)
+	pb, isB := HostPrefix(b)
 	switch {
 	case isA && isB:
 		if pa.Bits() < pb.Bits() {
@@ -237,8 +238,8 @@ func within(a, b string) bool {
 	return ok && strings.HasSuffix(a, suffix) && len(strings.TrimPrefix(a, "*")) > len(suffix)
 }
 
-// hostPrefix gives the addresses that an address or prefix names.
-func hostPrefix(host string) (netip.Prefix, bool) {
+// HostPrefix gives the addresses that an address or prefix names, false for a name.
+func HostPrefix(host string) (netip.Prefix, bool) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
 		return netip.PrefixFrom(a, a.BitLen()), true

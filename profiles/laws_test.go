@@ -58,6 +58,7 @@ var anyProfile = rapid.Custom(func(t *rapid.T) *profiles.Profile {
 				return profiles.HostRule{
 					Host: anyHost.Draw(t, "host"), Ports: rapid.SliceOfN(ports, 1, 3).Draw(t, "ports"), Protocols: profiles.Protocol(rapid.Uint8Range(1, 3).Draw(t, "protocols")),
 					ReadOnly: rapid.Bool().Draw(t, "read only"), Private: rapid.Bool().Draw(t, "private"),
+					Except:   rapid.SliceOfN(rapid.SampledFrom([]string{"8.8.8.8", "8.8.8.0/24", "10.0.0.0/8", "10.1.2.3", "0.0.0.0/1", "128.0.0.0/1", "127.0.0.0/8", "::/0", "2606:4700::1"}), 0, 2).Draw(t, "except"),
 					MaxBytes: rapid.SampledFrom([]int64{0, 0, 5, 9}).Draw(t, "bytes"),
 					MaxRate:  rate.MaxRate, Per: rate.Per, Origin: origin.Draw(t, "origin"),
 				}

@@ -90,6 +90,9 @@ type HostRule struct {
 	ReadOnly bool `json:"read_only,omitempty"`
 	// Private lets a name resolve to a non-public address.
 	Private bool `json:"private,omitempty"`
+	// Except are addresses and prefixes that the rule does not reach, whatever
+	// name stands for them.
+	Except []string `json:"except,omitempty"`
 	// MaxBytes and MaxConnections bound the use of this rule by the run; zero
 	// is no bound. Where another rule covers all of this one with a larger
 	// bound, Normalize drops this one: bounds do not add up.
@@ -111,7 +114,8 @@ type ListenRule struct {
 
 // Reaches says whether the run may connect to host, a name or an address, at
 // port with all of proto. It is the reference meaning of a Network. For a name
-// the address that it resolves to is checked apart (see [Public]).
+// the address that it resolves to is checked apart (see [Public] and
+// [HostRule.Excepts]).
 //
 // Where several rules apply, the verdict's is the one that allows most (any
 // method before reading only, non-public addresses before public ones, no bound
@@ -184,7 +188,9 @@ func (h *HostRule) hasPort(port uint16) bool {
 func (h *HostRule) Matches(host string) bool {
 	host = asciiLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
-		a = a.Unmap()
+		if a = a.Unmap(); h.Excepts(a) {
+			return false
+		}
 		switch h.Host {
 		case "*":
 			return h.Private || Public(a)
@@ -204,6 +210,28 @@ func (h *HostRule) Matches(host string) bool {
 		return strings.HasSuffix(host, suffix) && len(host) > len(suffix)
 	}
 	return h.Host == host
+}
+
+// Excepts says whether the rule does not reach an address, which it may name.
+func (h *HostRule) Excepts(a netip.Addr) bool {
+	for _, e := range h.Except {
+		if p, ok := HostPrefix(e); ok && p.Contains(a.Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unresolved says which denied address a granted name may stand for where a proxy
+// of the machine resolves names, in a line for [ClauseScope]; "" for none.
+func (n *Network) Unresolved() string {
+	for i := range n.Hosts {
+		h := &n.Hosts[i]
+		if _, byAddr := HostPrefix(h.Host); len(h.Except) > 0 && !byAddr && h.Host != "localhost" {
+			return h.Except[0] + " is denied, and a proxy of this machine resolves " + h.Host + ", which is granted"
+		}
+	}
+	return ""
 }
 
 // The addresses that localhost is.

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -195,7 +196,12 @@ func (n *Network) normalize() {
 	hosts := slices.Clone(n.Hosts)
 	for i := range hosts {
 		hosts[i].Ports = normalPorts(hosts[i].Ports)
+		hosts[i].Except = hosts[i].exceptions()
 	}
+	hosts = slices.DeleteFunc(hosts, func(h HostRule) bool { // of which nothing is left
+		p, byAddr := HostPrefix(h.Host)
+		return byAddr && coveredBy(h.Except, p)
+	})
 	hosts = sorted(hosts, compareHosts, func(h *HostRule) *Origin { return &h.Origin })
 	n.Hosts = nil
 	for i := range hosts {
@@ -227,6 +233,43 @@ func normalPorts(ports []PortRange) []PortRange {
 	return joined
 }
 
+// exceptions gives those that take something from the rule, in order, without
+// those that others cover.
+func (h *HostRule) exceptions() []string {
+	all := slices.Clone(h.Except)
+	slices.SortFunc(all, func(a, b string) int { // the larger first
+		p, _ := HostPrefix(a)
+		q, _ := HostPrefix(b)
+		return cmp.Or(cmp.Compare(p.Bits(), q.Bits()), cmp.Compare(a, b))
+	})
+	var kept []string
+	for _, e := range all {
+		p, ok := HostPrefix(e)
+		if !ok || !coveredBy(kept, p) && h.mayReach(p) { // Validate refuses what is none
+			kept = append(kept, e)
+		}
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// mayReach says whether the rule, but for its exceptions, reaches some address of a
+// prefix, by a name perhaps.
+func (h *HostRule) mayReach(p netip.Prefix) bool {
+	if own, ok := HostPrefix(h.Host); ok {
+		return own.Overlaps(p)
+	}
+	return h.Private || len(publicHosts(p)) > 0
+}
+
+// coveredBy says whether one of hosts has all of a prefix.
+func coveredBy(hosts []string, p netip.Prefix) bool {
+	return slices.ContainsFunc(hosts, func(host string) bool {
+		q, ok := HostPrefix(host)
+		return ok && q.Bits() <= p.Bits() && q.Contains(p.Addr())
+	})
+}
+
 // within says whether everything that h allows b allows too. Bounds of rules
 // that cover the same do not add up.
 func (h *HostRule) within(b *HostRule) bool {
@@ -235,6 +278,11 @@ func (h *HostRule) within(b *HostRule) bool {
 	}
 	if smaller(h.MaxBytes, b.MaxBytes) != h.MaxBytes || smaller(h.MaxConnections, b.MaxConnections) != h.MaxConnections || b.ReadOnly && !h.ReadOnly || h.Private && !b.Private || h.Protocols&^b.Protocols != 0 {
 		return false
+	}
+	for _, e := range b.Except {
+		if p, ok := HostPrefix(e); ok && !coveredBy(h.Except, p) && h.mayReach(p) {
+			return false
+		}
 	}
 	if b.Host == "localhost" && h.Host != b.Host {
 		return false // a rule by address lets through what one by name looks at
@@ -271,7 +319,7 @@ func compareHosts(a, b *HostRule) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), slices.CompareFunc(a.Ports, b.Ports, ports), cmp.Compare(a.Protocols, b.Protocols),
 		compareBools(a.ReadOnly, b.ReadOnly), compareBools(a.Private, b.Private),
 		cmp.Compare(a.MaxBytes, b.MaxBytes), cmp.Compare(a.MaxConnections, b.MaxConnections),
-		cmp.Compare(a.MaxRate, b.MaxRate), cmp.Compare(a.Per, b.Per))
+		cmp.Compare(a.MaxRate, b.MaxRate), cmp.Compare(a.Per, b.Per), slices.Compare(a.Except, b.Except))
 }
 
 func compareListens(a, b *ListenRule) int {

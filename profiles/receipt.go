@@ -74,6 +74,9 @@ const (
 	ClauseFronting     = "net.fronting" // another host name inside TLS
 	ClauseMethod       = "net.method"   // read-only methods inside TLS
 	ClauseResolved     = "net.resolved" // no private address behind a name, where a proxy resolves it
+
+	// ClauseScope is a demand, of hosts that are denied among others that are granted.
+	ClauseScope = "constraint.resource_scope"
 )
 
 // mustClauses are the clauses without which a run is refused; the others are

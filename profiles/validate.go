@@ -179,6 +179,15 @@ func (h *HostRule) validate() error {
 	if err := hostSyntax(h.Host); err != nil {
 		return err
 	}
+	for _, e := range h.Except {
+		err := hostSyntax(e)
+		if _, ok := HostPrefix(e); err == nil && !ok {
+			err = errors.New("no address or prefix")
+		}
+		if err != nil {
+			return fmt.Errorf("exception %q: %w", e, err)
+		}
+	}
 	if len(h.Ports) == 0 {
 		return errors.New("no ports")
 	}

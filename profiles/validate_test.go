@@ -3,6 +3,7 @@ package profiles_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,12 @@ import (
 
 func hosts(host string) profiles.Profile {
 	return profiles.Profile{Network: profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: host, Ports: []profiles.PortRange{{First: 443, Last: 443}}, Protocols: profiles.TCP}}}}
+}
+
+func excepting(host string, except ...string) profiles.Profile {
+	p := hosts(host)
+	p.Network.Hosts[0].Except = except
+	return p
 }
 
 func TestValidate(t *testing.T) {
@@ -76,6 +83,10 @@ func TestValidate(t *testing.T) {
 		{hosts(strings.Repeat("a", 64)), "63"},
 		{hosts(strings.Repeat("a.", 127) + "a"), "253"},
 		{profiles.Profile{Network: profiles.Network{Hosts: []profiles.HostRule{{Host: "a.b", Protocols: profiles.TCP}}}}, "no ports"},
+		{excepting("a.b", "192.0.2.7", "2001:db8::/32"), ""},
+		{excepting("a.b", "192.0.2.7/24"), "canonical"},
+		{excepting("a.b", "c.d"), "no address"},
+		{excepting("a.b", "*"), "no address"},
 		{profiles.Profile{Network: profiles.Network{Listen: []profiles.ListenRule{{}}}}, "listen"},
 		{profiles.Profile{Sockets: []profiles.SocketRule{{Path: "@x"}}}, ""},
 		{profiles.Profile{Sockets: []profiles.SocketRule{{Path: "@"}}}, "socket"},
@@ -135,6 +146,64 @@ func TestUnmarshalIsStrict(t *testing.T) {
 	} {
 		if err := json.Unmarshal([]byte(bad), &p); err == nil {
 			t.Errorf("%.80s: accepted", bad)
+		}
+	}
+}
+
+// TestHostExceptions: what a rule excepts it does not reach by address, and the
+// exception is kept as long as it takes something away.
+func TestHostExceptions(t *testing.T) {
+	for _, c := range []struct {
+		host   string
+		except []string
+		line   string // of the canonical form, behind the ports
+		asked  string
+	}{
+		{"a.b", nil, "", "a.b"},
+		{"a.b", []string{"8.8.8.8", "8.8.8.0/24", "9.9.9.9"}, ` except "8.8.8.0/24" except "9.9.9.9"`, "a.b"},
+		{"a.b", []string{"10.0.0.0/8", "fd00::/8"}, "", "a.b"},
+		{"*", []string{"8.8.8.0/24"}, ` except "8.8.8.0/24"`, "8.8.4.4"},
+		{"8.8.0.0/16", []string{"8.8.8.8", "9.9.9.9"}, ` except "8.8.8.8"`, "8.8.4.4"},
+	} {
+		p := excepting(c.host, c.except...)
+		if want := `host "` + c.host + `" 443 tcp` + c.line + "\n"; !strings.Contains(string(p.Canonical()), want) {
+			t.Errorf("%s: %s, want %s", c.host, p.Canonical(), want)
+		}
+		if !p.Reaches(c.asked, 443, profiles.TCP).Allowed {
+			t.Errorf("%s: %s is not reached", c.host, c.asked)
+		}
+		if strings.Contains(c.line, "8.8.8") && p.Reaches("::ffff:8.8.8.8", 443, profiles.TCP).Allowed {
+			t.Errorf("%s: 8.8.8.8 is reached", c.host)
+		}
+		text, err := json.Marshal(p)
+		var again profiles.Profile
+		if err == nil {
+			err = json.Unmarshal(text, &again)
+		}
+		if err != nil || again.Hash() != p.Hash() {
+			t.Errorf("%s: %v: %s", c.host, err, text)
+		}
+	}
+	p := excepting("8.8.8.8", "8.8.8.0/24")
+	if p.Normalize(); len(p.Network.Hosts) > 0 {
+		t.Errorf("nothing is left of it: %+v", p.Network)
+	}
+	// A rule with an exception makes no other superfluous, nor one that has less.
+	for _, c := range []struct {
+		more, less string
+		left       int
+	}{
+		{"8.8.0.0/16", "8.8.0.0/16", 1},
+		{"*", "8.8.8.8", 2},
+		{"*.example.com", "a.example.com", 2},
+		{"*.example.com", "*.example.com", 1},
+	} {
+		p := excepting(c.more, "8.8.8.0/24")
+		p.Network.Hosts = append(p.Network.Hosts, hosts(c.less).Network.Hosts...)
+		p.Network.Hosts[1].Origin.Source = "the second"
+		p.Normalize()
+		if n := len(p.Network.Hosts); n != c.left || !slices.ContainsFunc(p.Network.Hosts, func(h profiles.HostRule) bool { return h.Host == c.less && h.Except == nil }) {
+			t.Errorf("%s with an exception and %s: %+v", c.more, c.less, p.Network.Hosts)
 		}
 	}
 }

@@ -518,6 +518,9 @@ func hostTerms(h *profiles.HostRule) string {
 	if h.MaxRate != 0 {
 		fmt.Fprintf(&b, ", at most %d connections per %v", h.MaxRate, h.Per)
 	}
+	if len(h.Except) > 0 {
+		b.WriteString(", not " + policy.Escape(strings.Join(h.Except, ", ")))
+	}
 	return b.String()
 }
 

@@ -868,3 +868,115 @@ func TestScarce(t *testing.T) {
 		}
 	}
 }
+
+// TestDeniedAddress: a granted name does not lead to an address that its rule
+// excepts, by whatever way. The control is the same rule without the exception.
+func TestDeniedAddress(t *testing.T) {
+	w := newWorld(t)
+	network := func(except ...string) *profiles.Network {
+		n := &profiles.Network{Mode: profiles.NetHosts}
+		for _, host := range []string{"cdn.example", "several.example", "*.wild.example", "151.101.0.0/16", "six.example"} {
+			n.Hosts = append(n.Hosts, profiles.HostRule{Host: host, Protocols: profiles.TCP | profiles.UDP, Except: except,
+				Ports: []profiles.PortRange{{First: 80, Last: 80}, {First: 9999, Last: 9999}}})
+		}
+		return n
+	}
+	file := func(cfg *egress.Config) {
+		cfg.System.Hosts["b.wild.example"] = []netip.Addr{netip.MustParseAddr("93.184.216.70")}
+	}
+	denied := network("151.101.1.0/24", "93.184.216.60", "93.184.216.70", "2606:2800:220:1::/64")
+	shut, v := newGate(t, denied, file)
+	open, _ := newGate(t, network(), file)
+	shutRun, openRun := newRun(t, shut, denied), newRun(t, open, network())
+	datagram := func(name, addr string) func(place) {
+		return func(p place) {
+			p.resolve(name)
+			c, err := net.Dial("udp", addr+":9999")
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			send(c, "datagram")
+		}
+	}
+	for _, c := range []struct {
+		name string
+		try  func(place)
+		want string
+	}{
+		{"name", say("cdn.example", 80, get("cdn.example")), "at=151.101.1.69"},
+		{"name beneath", say("a.wild.example", 80, get("a.wild.example")), "at=93.184.216.70"},
+		{"name of the hosts file", say("b.wild.example", 80, get("b.wild.example")), "at=93.184.216.70"},
+		{"its address", say("93.184.216.70", 80, get("b.wild.example")), "at=93.184.216.70"},
+		{"address in a granted prefix", say("151.101.1.69", 80, get("x.test")), "at=151.101.1.69"},
+		{"IPv6", say("six.example", 80, get("six.example")), "at=[2606:2800:220:1::1]"},
+		{"datagram", datagram("cdn.example", "151.101.1.69"), "udp datagram"},
+		{"datagram to a name of the hosts file", datagram("b.wild.example", "93.184.216.70"), "udp datagram"},
+	} {
+		w.reached()
+		openRun.in(func() { c.try(place{w, insideDNS}) })
+		if got := w.reached(); !noted(got, c.want) {
+			t.Errorf("control: %s: %q was not reached: %q", c.name, c.want, got)
+		}
+		shutRun.in(func() { c.try(place{w, insideDNS}) })
+		if got := w.reached(); noted(got, c.want) {
+			t.Errorf("%s: reached: %q", c.name, got)
+		}
+	}
+	// An address of the hosts file stands for no name that may not have it.
+	refused := func(a netip.Addr) egress.Reason {
+		if a == netip.MustParseAddr("93.184.216.70") {
+			return egress.UnknownAddr
+		}
+		return egress.DeniedAddr
+	}
+	for _, x := range settled(t, shut, v) {
+		if x.Reason != refused(x.Addr) || x.Allowed {
+			t.Errorf("%s, %s: %s", x.Name, x.Addr, x.Reason)
+		}
+	}
+	// Of several addresses the others are reached.
+	w.reached()
+	shutRun.in(func() { say("several.example", 80, get("several.example"))(place{w, insideDNS}) })
+	if got := w.reached(); !noted(got, "at=93.184.216.61") || noted(got, "at=93.184.216.60") {
+		t.Errorf("one of several: %q", got)
+	}
+
+	// Where a supervisor makes the run's sockets, and as a proxy.
+	for _, g := range []*egress.Gate{open, shut} {
+		if err := g.ServeLoopback(); err != nil {
+			t.Fatal(err)
+		}
+		for _, dst := range []string{"151.101.1.69:80", "[::ffff:151.101.1.69]:80", "93.184.216.70:80"} {
+			to, want := netip.MustParseAddrPort(dst), egress.Granted
+			if g == shut {
+				want = refused(to.Addr())
+			}
+			if _, _, v := g.Connect(to); v.Reason != want {
+				t.Errorf("%s: %s, want %s", dst, v.Reason, want)
+			}
+		}
+		if passed := g.Datagram(1, netip.MustParseAddrPort("93.184.216.70:9999"), []byte("x"), func([]byte) {}); passed != (g == open) {
+			t.Errorf("a datagram that a supervisor holds: %v", passed)
+		}
+		at := proxy(t, g)
+		for _, host := range []string{"cdn.example", "a.wild.example", "b.wild.example", "151.101.1.69"} {
+			w.reached()
+			before := len(v.all())
+			c, err := net.Dial("tcp", at.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(c, tunnel(host+":80"), get(host))
+			c.Close()
+			if got := noted(w.reached(), "at="); got != (g == open) {
+				t.Errorf("%s by the proxy: %v", host, got)
+			}
+			if g == shut {
+				if all := settled(t, g, v)[before:]; len(all) != 1 || all[0].Reason != egress.DeniedAddr {
+					t.Errorf("%s by the proxy: %+v", host, all)
+				}
+			}
+		}
+	}
+}

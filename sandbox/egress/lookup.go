@@ -104,7 +104,7 @@ func (g *Gate) fetch(ctx context.Context, name string, t dnsmessage.Type) (cache
 			ctx, cancel := context.WithTimeout(ctx, lookupAside)
 			defer cancel()
 			for _, t := range [...]dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
-				if known, err := g.resolve(ctx, name, t); err == nil && known.why == NotPublic {
+				if known, err := g.resolve(ctx, name, t); err == nil && (known.why == NotPublic || known.why == DeniedAddr) {
 					return known, nil
 				}
 			}
@@ -146,8 +146,8 @@ func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cac
 		if g.policy.Answer(name, a) {
 			keep = append(keep, a)
 		} else if len(keep) == 0 {
-			v.why = NotPublic
-			if !v.private.IsValid() && a.IsPrivate() {
+			v.why = g.policy.refusal(name, a)
+			if v.why == NotPublic && !v.private.IsValid() && a.IsPrivate() {
 				v.private = a
 			}
 		}
@@ -222,6 +222,8 @@ func (g *Gate) Lookup(ctx context.Context, name string) ([]netip.Addr, Reason) {
 	switch {
 	case len(addrs) > 0:
 		return addrs, Granted
+	case why == DeniedAddr || r.why == DeniedAddr:
+		return nil, DeniedAddr
 	case why == NotPublic || r.why == NotPublic:
 		return nil, NotPublic
 	case why == UnknownName:

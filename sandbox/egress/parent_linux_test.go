@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"skillrun/profiles"
 	"skillrun/sandbox/egress"
 )
 
@@ -35,6 +36,7 @@ func parents(t *testing.T, env ...string) *egress.Parents {
 func TestParents(t *testing.T) {
 	w := newWorld(t)
 	n := rules()
+	n.Hosts = append(n.Hosts, profiles.HostRule{Host: "several.example", Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP, Except: []string{"93.184.216.60/31"}})
 	outside, asked := newGate(t, everything())
 	at := proxy(t, outside).String()
 	for _, scheme := range []string{"http", "socks5"} {
@@ -68,6 +70,7 @@ func TestParents(t *testing.T) {
 				{"SNI of another", say("good.example", 443, string(hello("evil.example"))), "", false, egress.Mismatch},
 				{"another method", say("read.example", 80, "POST / HTTP/1.1\r\nHost: read.example\r\n\r\n"), "", false, egress.ReadOnly},
 				{"a private name", say("rebind.example", 80, get("rebind.example")), "", false, egress.NotPublic},
+				{"a name at a denied address", say("several.example", 80, get("several.example")), "", false, egress.DeniedAddr},
 				{"another name", say("evil.example", 80, get("evil.example")), "", false, egress.UnknownName},
 				{"an address that stands for nothing", say("198.18.77.7", 80, get("good.example")), "", false, egress.UnknownAddr},
 				{"a port that is not granted", say("server-first.test", 80, get("server-first.test")), "", false, egress.WrongPort},

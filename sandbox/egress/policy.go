@@ -22,6 +22,7 @@ const (
 	UnknownAddr   Reason = "unknown-addr"   // no rule names the address, nor was it given out for an allowed name
 	WrongPort     Reason = "wrong-port"     // the host is allowed on other ports or by another protocol
 	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address
+	DeniedAddr    Reason = "denied-addr"    // an address that a rule excepts, asked for by a name or not
 	Mismatch      Reason = "name-mismatch"  // the name in the bytes is not the one the address was given out for
 	HiddenName    Reason = "hidden-name"    // an encrypted ClientHello without an allowed outer name
 	Malformed     Reason = "malformed"      // TLS or HTTP that could be read in two ways
@@ -46,6 +47,7 @@ type rule struct {
 	*profiles.HostRule
 	byAddr bool         // Host is an address or a prefix
 	prefix netip.Prefix // then this
+	except []netip.Prefix
 	conns  atomic.Int64
 	bytes  atomic.Int64
 	mu     sync.Mutex
@@ -65,11 +67,11 @@ func NewPolicy(n *profiles.Network) *Policy {
 		for i := range n.Hosts {
 			r := &p.rules[i]
 			r.HostRule = &n.Hosts[i]
-			if pre, err := netip.ParsePrefix(r.Host); err == nil {
-				r.byAddr, r.prefix = true, pre.Masked()
-			} else if a, err := netip.ParseAddr(r.Host); err == nil {
-				a = a.Unmap().WithZone("")
-				r.byAddr, r.prefix = true, netip.PrefixFrom(a, a.BitLen())
+			r.prefix, r.byAddr = profiles.HostPrefix(r.Host)
+			for _, e := range r.Except {
+				if p, ok := profiles.HostPrefix(e); ok {
+					r.except = append(r.except, p)
+				}
 			}
 		}
 	}
@@ -78,6 +80,11 @@ func NewPolicy(n *profiles.Network) *Policy {
 
 // names says whether the rule grants the name, whatever it resolves to.
 func (r *rule) names(name string) bool { return !r.byAddr && r.Matches(name) }
+
+// excepts says whether the rule does not reach the address after all.
+func (r *rule) excepts(a netip.Addr) bool {
+	return slices.ContainsFunc(r.except, func(p netip.Prefix) bool { return p.Contains(a) })
+}
 
 // address says whether the rule grants the address itself.
 func (r *rule) address(a netip.Addr) bool {
@@ -127,10 +134,11 @@ func (p *Policy) ruleOf(name string) *profiles.HostRule {
 
 // Answer says whether address a may be given out for an allowed name. This is
 // what stops a name that resolves to a private address (rebinding), unless a
-// rule says Private or names the address itself.
+// rule says Private or names the address itself, and one that resolves to a denied
+// address.
 func (p *Policy) Answer(name string, a netip.Addr) bool {
 	for i := range p.rules {
-		if r := &p.rules[i]; r.nameAt(name, a) || r.names(name) && p.address(a) {
+		if r := &p.rules[i]; r.nameAt(name, a) && !r.excepts(a) || r.names(name) && p.address(a) {
 			return true
 		}
 	}
@@ -139,11 +147,21 @@ func (p *Policy) Answer(name string, a netip.Addr) bool {
 
 func (p *Policy) address(a netip.Addr) bool {
 	for i := range p.rules {
-		if p.rules[i].address(a) {
+		if r := &p.rules[i]; r.address(a) && !r.excepts(a) {
 			return true
 		}
 	}
 	return false
+}
+
+// refusal says why an address for which there is no Answer is not given out.
+func (p *Policy) refusal(name string, a netip.Addr) Reason {
+	for i := range p.rules {
+		if r := &p.rules[i]; r.names(name) && r.excepts(a) {
+			return DeniedAddr
+		}
+	}
+	return NotPublic
 }
 
 // Request is one connection that a run wants.
@@ -190,9 +208,13 @@ func (p *Policy) decide(q Request) (*rule, Reason) {
 			continue
 		}
 		if !r.carries(q.Port, q.Protocol) {
-			if why != NotPublic {
+			if why != NotPublic && why != DeniedAddr {
 				why = WrongPort
 			}
+			continue
+		}
+		if q.Addr.IsValid() && r.excepts(q.Addr) {
+			why = DeniedAddr
 			continue
 		}
 		if !byAddr && q.Addr.IsValid() && !r.nameAt(q.Name, q.Addr) {

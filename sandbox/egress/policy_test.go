@@ -96,6 +96,15 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s may not stand for a name", a)
 		}
 	}
+	// A private address that is granted, too, but for one.
+	all := []profiles.PortRange{profiles.AnyPort}
+	p := egress.NewPolicy(&profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{
+		{Host: "x.test", Ports: all, Protocols: profiles.TCP},
+		{Host: "10.0.0.0/8", Ports: all, Protocols: profiles.TCP, Except: []string{"10.1.2.3"}},
+	}})
+	if !p.Answer("x.test", netip.MustParseAddr("10.1.2.4")) || p.Answer("x.test", netip.MustParseAddr("10.1.2.3")) {
+		t.Error("a name does not stand for what is granted, or stands for what is excepted")
+	}
 }
 
 func TestDecideRank(t *testing.T) {
@@ -162,6 +171,7 @@ func TestDecideAgreesWithReaches(t *testing.T) {
 			n.Hosts = append(n.Hosts, profiles.HostRule{
 				Host: host.Draw(t, "host"), Ports: []profiles.PortRange{{First: min(a, b), Last: max(a, b)}},
 				Protocols: proto.Draw(t, "protocols"), ReadOnly: rapid.Bool().Draw(t, "ro"), Private: false,
+				Except: rapid.SliceOfN(rapid.SampledFrom([]string{"1.1.1.0/24", "10.1.0.0/16", "10.2.2.3", "::/0"}), 0, 2).Draw(t, "except"),
 			})
 		}
 		asked := rapid.SampledFrom([]string{"a.test", "b.a.test", "c.b.a.test", "x.example", "1.1.1.1", "10.1.2.3", "10.2.2.3", "127.0.0.1", "2606:4700::1", "::1"}).Draw(t, "asked")

@@ -33,6 +33,8 @@ func (r Reason) Text() string {
 		return "granted on other ports or by another protocol only"
 	case NotPublic:
 		return "granted by name only, and its address is not a public one: it would have to be granted, too"
+	case DeniedAddr:
+		return "its address is denied, whatever name is granted"
 	case Mismatch:
 		return "another name was asked for than the address was given out for"
 	case HiddenName:

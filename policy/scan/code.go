@@ -480,7 +480,20 @@ func plus(a, b val) val {
 	if len(a.text)+len(b.text) > maxValue {
 		return val{kind: valText, decoded: true}
 	}
-	return val{kind: valText, text: piece(a) + piece(b), exact: a.kind == valText && a.exact && b.kind == valText && b.exact, decoded: a.decoded || b.decoded}
+	return val{kind: valText, text: piece(a) + piece(b), exact: a.kind == valText && a.exact && b.kind == valText && b.exact, decoded: a.decoded || b.decoded, from: begins(a, b)}
+}
+
+// begins is "temp" of parts that begin with a temporary name.
+func begins(parts ...val) string {
+	for _, p := range parts {
+		switch {
+		case p.from == "temp":
+			return p.from
+		case !p.exact || p.text != "":
+			return ""
+		}
+	}
+	return ""
 }
 
 func (r *reader) binary(n *node) val {
@@ -562,7 +575,7 @@ func joinPath(parts ...val) val {
 		out.decoded = out.decoded || p.decoded
 		switch {
 		case out.text == "" || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~"):
-			out.text = t
+			out.text, out.from = t, begins(p)
 		case len(out.text)+len(t) > maxValue:
 			return val{kind: valText, qual: "path"}
 		case t != "":
@@ -592,7 +605,9 @@ func (r *reader) name(name string) val {
 		switch name {
 		case "__file__":
 			return val{kind: valText}
-		case "None", "True", "False", "self", "cls":
+		case "None":
+			return val{from: "none"}
+		case "True", "False", "self", "cls":
 			return val{}
 		case "__builtins__":
 			return val{kind: valThing, qual: "builtins"}
@@ -650,10 +665,16 @@ func (r *reader) attr(v val, name string) val {
 	case valText:
 		switch name {
 		case "parent":
-			if v.exact && strings.Contains(v.text, "/") {
-				return val{kind: valText, text: v.text[:strings.LastIndexByte(v.text, '/')], exact: true, qual: "path"}
+			v = val{kind: valText, text: v.text, exact: v.exact && v.text != "~", from: v.from, qual: "path"}
+			switch i := strings.LastIndexByte(v.text, '/'); {
+			case !v.exact:
+				v.text = ""
+			case i < 0:
+				v.text = "."
+			default:
+				v.text = v.text[:max(i, 1)]
 			}
-			return val{kind: valText, text: "", exact: false, qual: "path"}
+			return v
 		case "name", "stem", "suffix", "parts", "length":
 			return val{kind: valText}
 		}

@@ -311,6 +311,13 @@ func (r *reader) role(role string, v val, reason string) {
 		}
 		do := map[string]access{"r": reads, "w": writes, "d": deletes, "b": reads | writes, "x": executes}[role]
 		r.path(do, f, here, r.pos, reason)
+	case "beside", "within": // where a temporary name is made, which is opened to be read, too
+		if role == "beside" {
+			v = r.attr(v, "parent")
+		}
+		if v.from != "temp" && v.from != "none" {
+			r.role("b", v, reason)
+		}
 	case "fetch":
 		r.host("web.fetch", f, r.pos, reason)
 	case "post":

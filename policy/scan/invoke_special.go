@@ -144,6 +144,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			return val{kind: valThing, qual: c.qual + "()"}, true
 		}
 	case "temp":
+		r.apply(row, c)
 		return val{kind: valText, from: "temp", text: "", qual: "path"}, true
 	case "camera":
 		if c.arg(0).kind == valText {

@@ -310,6 +310,7 @@ func TestStanding(t *testing.T) {
 		"not there":            {"import pathlib\np = pathlib.Path.home() / '.state' / 'new' / 'x.json'\np.parent.mkdir(exist_ok=True)\np.write_text('x')\n", true},
 		"decided at run time":  {"import pathlib, sys\nd = pathlib.Path.home() / '.state'\nd.mkdir(exist_ok=True)\n(d / 'x.json').write_text('x')\n(d / sys.argv[1]).write_text('x')\n", true},
 		"nothing named":        {"import pathlib\n(pathlib.Path.home() / '.state').mkdir(exist_ok=True)\n", true},
+		"saved by a rename":    {"import os, pathlib, tempfile\np = pathlib.Path.home() / '.state' / 'x.json'\np.parent.mkdir(exist_ok=True)\nfd, tmp = tempfile.mkstemp(dir=p.parent)\nos.write(fd, b'x')\nos.replace(tmp, p)\n", true},
 		"something else in it": {"import pathlib, os\nd = pathlib.Path.home() / '.state'\nd.mkdir(exist_ok=True)\n(d / 'x.json').write_text('x')\nos.chmod(d, 0o700)\n", true},
 	} {
 		file, command := "ws/run.py", "python3 run.py a"

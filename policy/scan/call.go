@@ -100,7 +100,15 @@ func (sh *shell) run(fields []field, pos policy.Pos) {
 // program reads a program that the search path finds.
 func (sh *shell) program(name string, f field, args []field, pos policy.Pos) {
 	sh.need("shell.execute", name, f.exact, pos, "the command runs it")
-	if sh.table(invocation{name, args, pos}) {
+	found := false
+	sh.spend(len(sh.programs))
+	for _, dir := range sh.programs {
+		if at := sh.env.found(dir + "/" + name); at != "" {
+			sh.script(literal(at), pos, "PATH leads to the file")
+			found = true
+		}
+	}
+	if sh.table(invocation{name, args, pos}) || found {
 		return
 	}
 	base := strings.TrimRight(name, "0123456789.")
@@ -181,6 +189,9 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 		c.stdin = sh.stdin
 		sh.shellText(f.text, sh.place.fixed(pos), c)
 	case "python", "javascript":
+		saved := sh.at
+		sh.at = sh.dir
+		defer func() { sh.at = saved }()
 		sh.source(lang, f.text, sh.place.fixed(pos))
 	default:
 		sh.opaque(pos, "code in a language that is not read: "+lang)

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -272,6 +273,9 @@ func (r *reader) assigned(target *node, v val) {
 	if !r.python && (target.text == "href" || target.text == "location") && r.eval(target.kids[0]).qual == "window.location" {
 		r.host("web.interact", v.field(), r.pos, "goes to the page")
 	}
+	if r.python && dottedName(target) == "sys.path" {
+		r.searches(v)
+	}
 }
 
 func dottedName(n *node) string {
@@ -470,6 +474,9 @@ func plus(a, b val) val {
 	}
 	if a.kind == valList {
 		return val{kind: valList, items: append(append([]val(nil), a.items...), val{from: "many"})}
+	}
+	if b.kind == valList {
+		return val{kind: valList, items: append([]val{{from: "many"}}, b.items...)}
 	}
 	piece := func(v val) string {
 		if v.kind == valText && (v.exact || v.text != "") {
@@ -872,58 +879,89 @@ func (r *reader) imported(module, as string) {
 	}
 }
 
-// beside says whether a module is a file of the same place, which local follows.
+// beside says whether a module is a file of a place where local follows it.
 func (r *reader) beside(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
 		return true
 	}
-	if !r.python || r.env0().FS == nil || !strings.HasPrefix(r.place.file, "/") {
+	if !r.python || r.env0().FS == nil {
 		return false
 	}
 	top, _, _ := strings.Cut(name, ".")
-	base := r.place.file[:strings.LastIndexByte(r.place.file, '/')+1] + top
-	return r.env0().locate(base+".py") != "" && (r.env0().exists(base+".py") || r.env0().exists(base+"/__init__.py"))
+	return slices.ContainsFunc(r.places(name), func(dir string) bool {
+		return r.env0().found(dir+"/"+top+".py") != "" || r.env0().found(dir+"/"+top+"/__init__.py") != ""
+	})
 }
 
-// local follows a module that lies beside this file.
+// places are the directories where a module is looked for: that of this file, that
+// where code runs which is no file, and those that the text says.
+func (r *reader) places(name string) (dirs []string) {
+	if file := r.place.file; strings.HasPrefix(file, "/") {
+		dirs = append(dirs, file[:strings.LastIndexByte(file, '/')])
+	}
+	if here, exact := r.env0().target(literal("."), r.at); exact && r.place.line != 0 {
+		dirs = append(dirs, here)
+	}
+	if r.python && !strings.HasPrefix(name, ".") {
+		dirs = append(dirs, r.modules...)
+	}
+	r.spend(len(dirs))
+	return dirs
+}
+
+// local follows a module that lies in one of its places.
 func (r *reader) local(name string) {
-	if r.env0().FS == nil || r.place.file == "" || r.quiet > 0 || !strings.HasPrefix(r.place.file, "/") {
+	if r.env0().FS == nil || r.quiet > 0 {
 		return
 	}
-	dir := r.place.file[:strings.LastIndexByte(r.place.file, '/')]
-	var tries []string
-	if r.python {
+	if !r.python && strings.HasPrefix(name, "/") {
+		if !r.followed(name) {
+			r.unknownAt(r.pos, "not read: "+policy.Escape(name))
+		}
+		return
+	}
+	if !r.python && !strings.HasPrefix(name, ".") {
+		return
+	}
+	if i := strings.LastIndexByte(name, '.'); r.python && strings.Trim(name[:max(i, 0)], ".") != "" {
+		r.local(name[:i]) // the package, which is run first
+	}
+	dirs := r.places(name)
+	for _, dir := range dirs {
 		base := name
-		for strings.HasPrefix(base, ".") {
-			base = base[1:]
-			if strings.HasPrefix(base, ".") {
-				dir = dir[:max(0, strings.LastIndexByte(dir, '/'))]
+		if r.python {
+			for strings.HasPrefix(base, ".") {
+				base = base[1:]
+				if strings.HasPrefix(base, ".") {
+					dir = dir[:max(0, strings.LastIndexByte(dir, '/'))]
+				}
 			}
+			base = strings.ReplaceAll(base, ".", "/")
 		}
-		base = dir + "/" + strings.ReplaceAll(base, ".", "/")
-		tries = []string{base + ".py", base + "/__init__.py"}
-	} else {
-		if !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
-			return
-		}
-		base := dir + "/" + name
-		if strings.HasPrefix(name, "/") {
-			base = name
-		}
-		tries = []string{base, base + ".js", base + ".mjs", base + ".cjs", base + ".ts", base + "/index.js", base + "/index.ts"}
-	}
-	for _, t := range tries {
-		if at := r.env0().locate(t); at != "" && r.env0().exists(at) {
-			if strings.HasSuffix(at, ".json") {
-				return
-			}
-			r.follow(at, r.place)
+		if r.followed(dir + "/" + base) {
 			return
 		}
 	}
-	if !r.python {
+	if !r.python && len(dirs) > 0 {
 		r.unknownAt(r.pos, "not read: "+policy.Escape(name))
 	}
+}
+
+// followed follows a module by its path without an ending. It is false if there is none.
+func (r *reader) followed(base string) bool {
+	tries := []string{base, base + ".js", base + ".mjs", base + ".cjs", base + ".ts", base + "/index.js", base + "/index.ts"}
+	if r.python {
+		tries = []string{base + ".py", base + "/__init__.py"}
+	}
+	for _, t := range tries {
+		if at := r.env0().found(t); at != "" {
+			if !strings.HasSuffix(at, ".json") {
+				r.follow(at, r.place)
+			}
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) env0() *Env { return &r.scan.env }

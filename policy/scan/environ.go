@@ -59,6 +59,15 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		}
 	case named(variablesSearch[:]):
 		for _, dir := range strings.Split(f.text, ":") {
+			g := field{text: dir, exact: f.exact || !f.computed && !strings.Contains(dir, "$")}
+			switch name {
+			case "PATH":
+				sh.programs = sh.lookIn(sh.programs, g, sh.dir)
+			case "PYTHONPATH":
+				sh.modules = sh.lookIn(sh.modules, g, sh.dir)
+			}
+		}
+		for _, dir := range strings.Split(f.text, ":") {
 			if dir != "$"+name && !systemDir(dir) && (dir != "" || name == "PATH" && f.exact) {
 				sh.unknownAt(pos, "programs and libraries are looked for in "+name+": "+policy.Escape(dir))
 				return

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -134,8 +135,23 @@ func language(name, text string) string {
 	return ""
 }
 
-// exists says whether a file is there to follow.
-func (e *Env) exists(name string) bool {
-	info, err := fs.Stat(e.FS, strings.TrimPrefix(path.Clean(name), "/"))
-	return err == nil && info.Mode().IsRegular()
+// lookIn adds a directory to those where something is looked for.
+func (s *scan) lookIn(list []string, f, dir field) []string {
+	s.spend(len(list))
+	if p, exact := s.env.target(f, dir); exact && !slices.Contains(list, p) {
+		list = append(list, p)
+	}
+	return list
+}
+
+// found gives the absolute name of a file that is there to follow; "" if it is not.
+func (e *Env) found(p string) string {
+	name := e.locate(p)
+	if name == "" {
+		return ""
+	}
+	if info, err := fs.Stat(e.FS, strings.TrimPrefix(name, "/")); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return name
 }

@@ -86,6 +86,11 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		return val{}, true
 	case "import": // __import__, import_module, require, import()
 		return r.dynamicImport(c), true
+	case "syspath": // insert(0, dir), append(dir), extend(dirs)
+		if len(c.args) > 0 {
+			r.searches(c.args[len(c.args)-1])
+		}
+		return val{}, true
 	case "getattr":
 		return r.getattr(c), true
 	case "environ":
@@ -188,6 +193,19 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		r.role("database", c.arg(0), row.Reason)
 	}
 	return val{}, false
+}
+
+// searches adds to the directories where modules are looked for.
+func (r *reader) searches(v val) {
+	v.each(func(x val) {
+		if x.kind == valList {
+			for _, y := range x.items {
+				r.searches(y)
+			}
+			return
+		}
+		r.modules = r.lookIn(r.modules, x.field(), r.at)
+	})
 }
 
 // archive reads ZipFile(path, mode) and tarfile.open(path, mode).

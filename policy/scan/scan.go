@@ -159,6 +159,10 @@ type scan struct {
 	quiet int // while above 0 nothing is collected
 
 	making bool // what is written is a directory that is made
+
+	at       field    // where code runs that a command is given as a text
+	modules  []string // directories where Python looks for modules, besides the code's own
+	programs []string // directories where programs are looked for
 }
 
 type needKey struct {

@@ -2,6 +2,7 @@ package scan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -376,6 +377,65 @@ func TestFollowsScripts(t *testing.T) {
 	for _, command := range []string{"sh /etc/outside.sh", "./binary", "./missing.sh", "sh ../../../../etc/outside.sh", "./only_python.rb"} {
 		if r := scan.Command(command, env); len(r.Unknown) == 0 {
 			t.Errorf("%s: nothing said about a file that is not read: %v", command, spell(r))
+		}
+	}
+}
+
+// A script is read where the text says that it is looked for, and where it runs.
+func TestFollowsSearches(t *testing.T) {
+	fetch := &fstest.MapFile{Data: []byte("import requests; requests.get('https://a.example.com')\n")}
+	env := scan.Env{Dir: "/w", Roots: []string{"/w", "/s"}, Home: "/home/u", FS: fstest.MapFS{
+		"s/bin/go":            {Data: []byte("#!/bin/sh\ncurl https://a.example.com\n")},
+		"s/bin/ls":            {Data: []byte("#!/bin/sh\ncurl https://a.example.com\n")},
+		"s/lib/mod.py":        fetch,
+		"s/lib/p/__init__.py": fetch,
+		"s/lib/q/__main__.py": fetch,
+		"s/lib/r.js":          {Data: []byte("fetch('https://a.example.com')\n")},
+		"s/lib/package.json":  {Data: []byte("{}")},
+		"s/lib/plain.py":      {Data: []byte("x = 1\n")},
+		"w/lib/mod.py":        {Data: []byte("x = 1\n")},
+		"w/own.py":            {Data: []byte("import mod\n")},
+		"w/sub/relative.js":   {Data: []byte("require('./none')\n")},
+	}}
+	for _, c := range []struct {
+		command string
+		file    string // "" for none that fetches
+	}{
+		{"PYTHONPATH=/s/lib python3 -m mod", "/s/lib/mod.py"},
+		{"PYTHONPATH=/s/lib:$PYTHONPATH python3 -m q", "/s/lib/q/__main__.py"},
+		{"export PYTHONPATH=../s/lib; python3 -m mod", "/s/lib/mod.py"},
+		{"env PYTHONPATH=/s/lib python3 -c 'import mod'", "/s/lib/mod.py"},
+		{"PYTHONPATH=/s/lib python3 own.py", "/s/lib/mod.py"},
+		{"cd /s/lib && python3 -c 'from p import x'", "/s/lib/p/__init__.py"},
+		{"cd /s/lib && python3 - <<'E'\nimport p.x\nE", "/s/lib/p/__init__.py"},
+		{`python3 -c "import sys; sys.path.insert(0, '/s/lib'); import mod"`, "/s/lib/mod.py"},
+		{`python3 -c "import sys; sys.path.append('/s/lib'); from mod import a"`, "/s/lib/mod.py"},
+		{`python3 -c "import sys; sys.path.extend(['/s/lib']); import p"`, "/s/lib/p/__init__.py"},
+		{`python3 -c "import sys; sys.path = ['/s/lib'] + sys.path; import mod"`, "/s/lib/mod.py"},
+		{`python3 -c "import sys; sys.path += ['/s/lib']; import mod"`, "/s/lib/mod.py"},
+		{"PATH=/s/bin:$PATH go", "/s/bin/go"},
+		{`export PATH="$PATH:/s/bin" && go`, "/s/bin/go"},
+		{"env PATH=/s/bin ls", "/s/bin/ls"},
+		{`node -e "require('/s/lib/r')"`, "/s/lib/r.js"},
+		{`node --input-type=module -e "import('/s/lib/r.js')"`, "/s/lib/r.js"},
+		{`cd /s/lib && node -e "require('./r.js')"`, "/s/lib/r.js"},
+		{"python3 -m mod", ""},
+		{"python3 own.py", ""},
+		{"PYTHONPATH=lib python3 -m mod", ""},
+		{"PYTHONPATH=/s/lib python3 -m plain", ""},
+		{`python3 -c "import sys; sys.path.insert(0, 'lib'); import mod"`, ""},
+		{"PATH=/w/bin:$PATH ls", ""},
+		{`node -e "require('/s/lib/package.json')"`, ""},
+	} {
+		r := scan.Command(c.command, env)
+		fetches := strings.Contains(strings.Join(spell(r), "\n"), "web.fetch a.example.com")
+		if fetches != (c.file != "") || c.file != "" && !slices.Contains(r.Files, c.file) {
+			t.Errorf("%s: %q, read %q", c.command, spell(r), r.Files)
+		}
+	}
+	for _, command := range []string{`node -e "require('/s/lib/none')"`, `node -e "require('./none')"`, "node sub/relative.js", "cd lib && python3 -c 'import none'"} {
+		if r := scan.Command(command, env); len(r.Unknown) == 0 {
+			t.Errorf("%s: nothing said about a file that is not read: %q", command, spell(r))
 		}
 	}
 }

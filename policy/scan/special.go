@@ -214,9 +214,12 @@ func (sh *shell) module(f field, args []field, pos policy.Pos) {
 	}
 	sh.need("source_code.execute", f.text, f.exact, pos, "python runs the module")
 	name := path.Clean(strings.ReplaceAll(f.text, ".", "/"))
-	for _, p := range [...]string{name + ".py", name + "/__main__.py"} {
-		if at := sh.env.locate(path.Join(sh.dir.text, p)); at != "" && sh.follow(at, sh.place) {
-			return
+	sh.spend(len(sh.modules))
+	for _, dir := range append([]string{sh.dir.text}, sh.modules...) {
+		for _, p := range [...]string{name + ".py", name + "/__main__.py"} {
+			if at := sh.env.locate(path.Join(dir, p)); at != "" && sh.follow(at, sh.place) {
+				return
+			}
 		}
 	}
 }

@@ -374,6 +374,12 @@ func TestImpliedUnread(t *testing.T) {
 		{"make -f " + scripts + "/Makefile", true},
 		{"node -r ./" + scripts + "/x.js -e 1", true},
 		{"python3 -c 'import runpy; runpy.run_path(\"" + scripts + "/m.py\")'", true},
+		{"PYTHONPATH=" + scripts + " python3 -m tool", true},
+		{"cd " + scripts + " && python3 -c 'import tool'", true},
+		{"python3 -c 'import sys; sys.path.insert(0, \"" + scripts + "\"); import tool'", true},
+		{"PATH=$PWD/own:" + scripts + ":$PATH run.sh", true},
+		{"node -e 'require(\"./" + scripts + "/tool.js\")'", true},
+		{"python3 -m tool", false},
 		{"ls " + scripts, false},
 		{"cat " + scripts + "/run.sh", false},
 		{"bash own.sh", false},
@@ -382,6 +388,8 @@ func TestImpliedUnread(t *testing.T) {
 		w := newWorld(t, "standard")
 		w.file("ws/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
 		w.file("ws/.claude/skills/pdf/scripts/run.sh", "cat in.txt\n")
+		w.file("ws/.claude/skills/pdf/scripts/tool.py", "x = 1\n")
+		w.file("ws/.claude/skills/pdf/scripts/tool.js", "let x\n")
 		w.file("ws/own.sh", "cat in.txt\n")
 		s := w.start()
 		v := s.Decide(ctx, bash(c.command))

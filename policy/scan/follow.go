@@ -59,10 +59,10 @@ func (e *Env) read(name string) (string, bool) {
 	return string(b), true
 }
 
-// follow reads a script file, once. It is false if the file cannot be read or
+// follow reads a script file, once, when what is found is kept. It is false if the file cannot be read or
 // its language is none that is read.
 func (s *scan) follow(name string, from place) bool {
-	if s.files[name] {
+	if s.quiet > 0 || s.files[name] {
 		return true
 	}
 	if len(s.files) >= maxFiles {
@@ -142,6 +142,15 @@ func (s *scan) lookIn(list []string, f, dir field) []string {
 		list = append(list, p)
 	}
 	return list
+}
+
+// text gives a file that is given to what runs its text, by a name for any directory;
+// "" if it is not there to follow, and what runs is decided at run time.
+func (e *Env) text(f, dir field) field {
+	if p, exact := e.target(f, dir); exact && !f.stream {
+		return literal(e.found(p))
+	}
+	return field{}
 }
 
 // found gives the absolute name of a file that is there to follow; "" if it is not.

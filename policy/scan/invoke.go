@@ -377,6 +377,10 @@ func notAFile(qual string) bool {
 // languageCode reads code that the text itself runs: exec, eval, Function.
 func (r *reader) languageCode(v val) {
 	v.each(func(x val) {
+		if f := r.env0().text(contents(x), field{exact: true}); f.text != "" {
+			r.newShell(nil).script(f, r.pos, "runs what the file holds")
+			return
+		}
 		if x.kind != valText || !x.exact || x.decoded {
 			r.opaque(r.pos, "the code is decided at run time")
 		}
@@ -388,6 +392,21 @@ func (r *reader) languageCode(v val) {
 			r.source(lang, x.text, r.place.fixed(r.pos))
 		}
 	})
+}
+
+// contents gives the file that a value is all the text of.
+func contents(x val) field {
+	switch {
+	case x.kind != valThing:
+	case x.qual == "file()" && len(x.items) > 0: // readFileSync(file)
+		return x.items[0].field()
+	case x.recv == nil || len(x.items) > 0:
+	case x.qual == "file().read()" && len(x.recv.items) > 0:
+		return x.recv.items[0].field()
+	case x.qual == ".read_text()" || x.qual == ".read_bytes()":
+		return x.recv.field()
+	}
+	return field{}
 }
 
 // newShell makes a shell for a child process.

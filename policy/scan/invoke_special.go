@@ -172,7 +172,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			return val{kind: valList, items: []val{{kind: valText, from: "many"}}}, true
 		}
 		r.apply(row, c)
-		return val{kind: valThing, qual: "file()"}, true
+		return val{kind: valThing, qual: "file()", items: c.args[:min(1, len(c.args))]}, true
 	case "download": // of a bucket: (key, file), of an object: (file)
 		if len(c.args) > 0 {
 			r.role("w", c.args[len(c.args)-1], row.Reason)
@@ -385,7 +385,7 @@ func (r *reader) open(row *callRow, c *invoked, name, positional val) val {
 	default:
 		r.role("r", name, row.Reason)
 	}
-	return val{kind: valThing, qual: "file()"}
+	return val{kind: valThing, qual: "file()", items: []val{name}}
 }
 
 func (r *reader) subprocess(c *invoked) {

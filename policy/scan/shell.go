@@ -42,6 +42,7 @@ type input struct {
 	given   bool  // a pipe, a file or a text, not the terminal
 	text    field // the text, as far as known
 	literal bool  // text is known and was not decoded
+	file    field // the file that it is, with nothing else, and that is read; "" if none
 }
 
 func newShell(s *scan) *shell {
@@ -456,8 +457,22 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 	left.stmt(c.X)
 	text, plain := left.output(c.X)
 	right := sh.fork()
-	right.stdin = input{given: true, text: text, literal: plain}
+	right.stdin = input{given: true, text: text, literal: plain, file: left.printed(c.X)}
 	right.stmt(c.Y)
+}
+
+// printed is the file that "cat FILE" prints; empty of anything else.
+func (sh *shell) printed(st *syntax.Stmt) (f field) {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(st.Redirs) > 0 || len(c.Assigns) > 0 || len(c.Args) != 2 || c.Args[0].Lit() != "cat" || sh.funcs["cat"] != nil || sh.alias["cat"] != "" {
+		return f
+	}
+	sh.quiet++
+	defer func() { sh.quiet-- }()
+	if all := sh.words(c.Args); len(all) == 1 && len(all[0]) == 2 && !strings.HasPrefix(all[0][1].text, "-") {
+		f = sh.env.text(all[0][1], sh.dir)
+	}
+	return f
 }
 
 func (sh *shell) redirect(r *syntax.Redirect) {
@@ -505,8 +520,8 @@ func (sh *shell) redirect(r *syntax.Redirect) {
 		}
 	}
 	for _, f := range targets {
-		if r.Op == syntax.RdrIn && f.stream {
-			sh.stdin = input{given: true}
+		if r.Op == syntax.RdrIn && len(targets) == 1 && (r.N == nil || r.N.Value == "0") {
+			sh.stdin.file = sh.env.text(f, sh.dir)
 		}
 		sh.path(do, f, sh.dir, pos, "redirection")
 	}

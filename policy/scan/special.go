@@ -190,6 +190,10 @@ func (c *command) interpreter() {
 		c.need("repl.create", "", true, c.in.pos, c.in.name+" without a script reads what is typed")
 		return
 	}
+	if f := c.stdin.file; f.text != "" {
+		c.script(f, c.in.pos, c.in.name+" runs the file")
+		return
+	}
 	f := c.stdin.text
 	if !c.stdin.literal {
 		f.computed = true
@@ -280,20 +284,42 @@ func (c *command) xargs() {
 		return
 	}
 	place, ok := o.value("-I", "-J", "--replace")
-	appended := field{computed: true, many: true}
 	if o.has("-i") {
 		place, ok = literal("{}"), true
 	}
+	rounds := [][]field{{{computed: true, many: true}}}
 	if ok {
-		for i := range command {
-			command[i] = substitute(command[i], place.text, field{})
-		}
-	} else {
-		command = append(command, appended)
+		rounds = [][]field{{{}}}
 	}
-	in2 := c.fork()
-	in2.stdin = input{given: true}
-	in2.run(command, c.in.pos)
+	if n, some := o.value("-n", "--max-args"); c.stdin.literal && c.stdin.text.exact && !strings.ContainsAny(c.stdin.text.text, "\"'\\") && !o.has("-0", "--null", "-d", "--delimiter", "-a", "--arg-file", "-E") {
+		words, each := strings.Fields(c.stdin.text.text), ok || n.exact && n.text == "1"
+		if ok {
+			words = strings.Split(strings.TrimSpace(c.stdin.text.text), "\n")
+		}
+		if len(words) <= 4*maxAlts && (each || !some && !o.has("-L", "--max-lines")) {
+			rounds = nil
+			for i, w := range words {
+				if f := literal(strings.TrimSpace(w)); each || i == 0 {
+					rounds = append(rounds, []field{f})
+				} else {
+					rounds[0] = append(rounds[0], f)
+				}
+			}
+		}
+	}
+	for _, words := range rounds {
+		run := append([]field{}, command...)
+		if ok {
+			for i := range run {
+				run[i] = substitute(run[i], place.text, words[0])
+			}
+		} else {
+			run = append(run, words...)
+		}
+		in2 := c.fork()
+		in2.stdin = input{given: true}
+		in2.run(run, c.in.pos)
+	}
 }
 
 // substitute puts g for a mark such as "{}".

@@ -91,6 +91,9 @@ func (sh *shell) table(in invocation) bool {
 				return true
 			}
 			if rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
+				saved := sh.dir
+				sh.applyOptions(&o, rows[0].Reason, in.pos)
+				sh.dir = saved
 				sh.unknownAt(in.pos, "not in the table: "+in.name+" "+sub.text)
 				return true
 			}

@@ -438,6 +438,9 @@ func TestFollowsSearches(t *testing.T) {
 		{"echo x /s/bin/go | xargs sh", ""},
 		{"echo /s/bin/go | xargs cat", ""},
 		{`python3 -c "print(open('/s/lib/mod.py').read())"`, ""},
+		{"git -c alias.x='!sh /s/bin/go' x", "/s/bin/go"},
+		{"python3 -m trace --count -C /tmp/c /s/lib/mod.py", "/s/lib/mod.py"},
+		{"uv run --project /s/lib own.py", ""}, // of this directory
 		{"python3 -m mod", ""},
 		{"python3 own.py", ""},
 		{"PYTHONPATH=lib python3 -m mod", ""},

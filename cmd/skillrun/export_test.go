@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -69,3 +70,6 @@ func Floors(h *profiles.Host) (denied []string, err error) {
 	}
 	return denied, nil
 }
+
+// ChangedSince says whether a file may have changed since a time.
+func ChangedSince(file string, t time.Time) bool { return changedSince(file, t) }

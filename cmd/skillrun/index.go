@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"skillrun/audit/private"
 	"skillrun/policy"
 	"skillrun/profiles"
 )
@@ -51,10 +52,11 @@ func (r *recorder) refuseIndexes() {
 }
 
 // changedSince says whether a file has changed since a time, as far as can be told: of
-// the second before, too, since the kernel's clock for files ticks.
+// two seconds before, too, since the clocks of file systems tick; and of any time where
+// that is not this machine's clock (NFS, FUSE).
 func changedSince(file string, t time.Time) bool {
 	var st unix.Stat_t
-	return unix.Stat(file, &st) != nil || time.Unix(st.Ctim.Unix()).After(t.Add(-time.Second))
+	return unix.Stat(file, &st) != nil || !private.OrdinaryAt(file) || time.Unix(st.Ctim.Unix()).After(t.Add(-2*time.Second))
 }
 
 // hasSHA256 says whether a repository names objects by SHA-256.

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -200,7 +201,10 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 
 // script runs a file, which is read too if it may be followed; its language is
 // found out from the file.
-func (sh *shell) script(f field, pos policy.Pos, reason string) {
+func (sh *shell) script(f field, pos policy.Pos, reason string) { sh.runs(f, pos, reason, nil) }
+
+// runs is script, of a file that the shell itself may be the one to run.
+func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell) {
 	if f.stream {
 		sh.opaque(pos, "the code comes from a pipe")
 		return
@@ -211,9 +215,17 @@ func (sh *shell) script(f field, pos policy.Pos, reason string) {
 		return
 	}
 	name := sh.env.locate(p)
-	if name == "" || !sh.follow(name, sh.place) {
+	if name == "" || !sh.followed(name, by) {
 		sh.unknownAt(pos, "not read: "+policy.Escape(p))
 	}
+}
+
+// followed reads a script that runs in this directory.
+func (sh *shell) followed(name string, by *shell) bool {
+	at, from := sh.at, sh.place
+	defer func() { sh.at, sh.place = at, from }()
+	sh.at = sh.dir
+	return sh.follow(name, from, by)
 }
 
 // changed is cd to a directory. Shells keep the name by which they came, and take ".."
@@ -243,13 +255,24 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			}
 			args = args[1:]
 		}
-		if len(args) == 0 {
+		from := sh.dir
+		switch {
+		case name == "pushd" && (len(args) == 0 || strings.HasPrefix(args[0].text, "+")): // turns the stack
+			sh.dir, sh.stack = field{unknown: true}, nil
+		case len(args) == 0:
 			sh.dir, sh.led = literal("~"), physical
-		} else {
+		case args[0].exact && args[0].text == "-":
+			sh.dir = sh.last
+		default:
 			sh.changed(args[0], physical)
 		}
+		if sh.last = from; name == "pushd" {
+			sh.stack = append(slices.Clip(sh.stack), from)
+		}
 	case "popd":
-		sh.dir = field{exact: true}
+		if sh.last, sh.dir = sh.dir, (field{unknown: true}); len(args) == 0 && len(sh.stack) > 0 {
+			sh.dir, sh.stack = sh.stack[len(sh.stack)-1], sh.stack[:len(sh.stack)-1]
+		}
 	case "eval":
 		if len(args) == 0 {
 			return true
@@ -268,7 +291,12 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			sh.opaque(pos, "the code comes from a pipe")
 			return true
 		}
-		sh.script(args[0], pos, "source runs the file")
+		saved := sh.args
+		if len(args) > 1 {
+			sh.args = args[1:]
+		}
+		sh.runs(args[0], pos, "source runs the file", sh)
+		sh.args = saved
 	case "exec", "command", "builtin":
 		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 			return true

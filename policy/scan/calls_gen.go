@@ -292,6 +292,7 @@ var callRows = []callRow{
 	{Args: "codetext", Reason: "runs the code"},
 	{Args: "post", Reason: "calls the server"},
 	{Needs: []string{"secrets.read ~/.netrc"}, Reason: "reads passwords"},
+	{Args: "-", Reason: "goes to the directory", Special: "chdir"},
 }
 
 var callNames = []callName{
@@ -641,6 +642,7 @@ var callNames = []callName{
 	{"js:postgres", 238},
 	{"js:process._linkedBinding", 222},
 	{"js:process.binding", 222},
+	{"js:process.chdir", 289},
 	{"js:process.dlopen", 222},
 	{"js:process.kill", 215},
 	{"js:process.mainModule.require", 223},
@@ -880,6 +882,7 @@ var callNames = []callName{
 	{"py:configparser.ConfigParser().read", 47},
 	{"py:configparser.RawConfigParser().read", 47},
 	{"py:consul.Consul", 112},
+	{"py:contextlib.chdir", 289},
 	{"py:crontab.CronTab", 175},
 	{"py:ctypes.CDLL", 83},
 	{"py:ctypes.CDLL().*", 83},
@@ -1118,6 +1121,7 @@ var callNames = []callName{
 	{"py:operator.attrgetter", 32},
 	{"py:operator.methodcaller", 32},
 	{"py:oracledb.connect", 112},
+	{"py:os.chdir", 289},
 	{"py:os.chflags", 13},
 	{"py:os.chmod", 13},
 	{"py:os.chown", 13},

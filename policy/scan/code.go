@@ -118,11 +118,12 @@ func (s *scan) programText(lang, src string, p place) {
 	// First what the module's names will hold, for functions that are called
 	// later; then again, collecting.
 	steps := s.steps
+	at := s.at
 	s.quiet++
 	r.scope = &scope{vars: map[string]binding{}}
 	r.statements(root.kids)
 	s.quiet--
-	s.steps = steps
+	s.steps, s.at = steps, at
 	r.late, r.scope, r.block, r.blocks = r.scope.vars, &scope{vars: map[string]binding{}}, "/", 0
 	r.statements(root.kids)
 }
@@ -956,7 +957,7 @@ func (r *reader) followed(base string) bool {
 	for _, t := range tries {
 		if at := r.env0().found(t); at != "" {
 			if !strings.HasSuffix(at, ".json") {
-				r.follow(at, r.place)
+				r.follow(at, r.place, nil)
 			}
 			return true
 		}

@@ -59,10 +59,19 @@ func (e *Env) read(name string) (string, bool) {
 	return string(b), true
 }
 
-// follow reads a script file, once, when what is found is kept. It is false if the file cannot be read or
-// its language is none that is read.
-func (s *scan) follow(name string, from place) bool {
-	if s.quiet > 0 || s.files[name] {
+// followed is a file that was read as it runs in a directory, by a shell itself if
+// that sources it.
+type followed struct {
+	name string
+	at   field
+	by   *shell
+}
+
+// follow reads a script file that runs in s.at, once, when what is found is kept. It
+// is false if the file cannot be read or its language is none that is read.
+func (s *scan) follow(name string, from place, by *shell) bool {
+	key := followed{name, s.at, by}
+	if s.quiet > 0 || s.files[key] {
 		return true
 	}
 	if len(s.files) >= maxFiles {
@@ -77,9 +86,15 @@ func (s *scan) follow(name string, from place) bool {
 	if lang == "" {
 		return false
 	}
-	s.files[name] = true
-	s.out.Files = append(s.out.Files, name)
-	s.source(lang, text, place{file: name})
+	s.files[key] = true
+	if !slices.Contains(s.out.Files, name) {
+		s.out.Files = append(s.out.Files, name)
+	}
+	if by != nil && lang == "shell" {
+		by.shellText(text, place{file: name}, by)
+	} else {
+		s.source(lang, text, place{file: name})
+	}
 	return true
 }
 

@@ -282,7 +282,7 @@ func (r *reader) role(role string, v val, reason string) {
 		return
 	}
 	f := v.field()
-	here := field{exact: true}
+	here := r.at
 	switch role {
 	case "t", "s": // as of programs
 		r.searched(f, here)
@@ -377,7 +377,7 @@ func notAFile(qual string) bool {
 // languageCode reads code that the text itself runs: exec, eval, Function.
 func (r *reader) languageCode(v val) {
 	v.each(func(x val) {
-		if f := r.env0().text(contents(x), field{exact: true}); f.text != "" {
+		if f := r.env0().text(contents(x), r.at); f.text != "" {
 			r.newShell(nil).script(f, r.pos, "runs what the file holds")
 			return
 		}
@@ -565,7 +565,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 		case "pathlib.Path.home":
 			return val{kind: valText, text: "~", exact: true, qual: "path"}, true
 		case "pathlib.Path.cwd", "os.getcwd":
-			return val{kind: valText, text: ".", exact: true, qual: "path"}, true
+			return r.here(), true
 		case "os.path.dirname":
 			return r.attr(a, "parent"), true
 		case "os.path.basename", "os.path.splitext", "os.path.relpath":
@@ -589,7 +589,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 	case "os.homedir":
 		return val{kind: valText, text: "~", exact: true, qual: "path"}, true
 	case "process.cwd":
-		return val{kind: valText, text: ".", exact: true, qual: "path"}, true
+		return r.here(), true
 	case "path.dirname":
 		return r.attr(a, "parent"), true
 	case "path.basename", "path.extname", "path.relative":
@@ -610,6 +610,15 @@ func (r *reader) pure(c *invoked) (val, bool) {
 		return val{kind: valText, decoded: true}, true
 	}
 	return val{}, false
+}
+
+// here is the directory that the code runs in, to which it may go back.
+func (r *reader) here() val {
+	v := val{kind: valText, text: ".", exact: true, qual: "path"}
+	if r.at.exact && !r.at.unknown {
+		v.from = "cwd:" + r.at.text
+	}
+	return v
 }
 
 // decodedBy gives what a text decodes to, "" if it is not known or does not decode.

@@ -9,7 +9,6 @@ import (
 // special reads calls whose arguments decide what they need. It is false if the
 // row's roles count as well.
 func (r *reader) special(row *callRow, c *invoked) (val, bool) {
-	here := field{exact: true}
 	switch row.Special {
 	case "open":
 		return r.open(row, c, c.arg(0), c.arg(1)), true
@@ -93,6 +92,13 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		return val{}, true
 	case "getattr":
 		return r.getattr(c), true
+	case "chdir": // what follows runs there; of functions the order in the text stands for that in time
+		if was, ok := strings.CutPrefix(c.arg(0).from, "cwd:"); ok {
+			r.at = field{text: was, exact: true}
+		} else {
+			r.at = r.newShell(nil).moved(c.arg(0).field())
+		}
+		return val{}, true
 	case "environ":
 		r.env(c.arg(0))
 		if len(c.args) > 1 && c.args[1].kind == valText {
@@ -130,7 +136,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		r.save(row, c)
 		return val{}, true
 	case "socketpath":
-		r.path(reads|writes, c.arg(0).field(), here, r.pos, row.Reason)
+		r.path(reads|writes, c.arg(0).field(), r.at, r.pos, row.Reason)
 	case "method": // path methods: only of what may be a path
 		if c.recv != nil && c.recv.kind == valThing && c.recv.qual != "" && !strings.HasPrefix(c.recv.qual, "env:") && !strings.HasPrefix(c.recv.qual, ".") && !strings.HasSuffix(c.recv.qual, "()") {
 			return val{}, true

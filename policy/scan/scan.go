@@ -149,7 +149,7 @@ type scan struct {
 	out   Result
 	seen  map[needKey]bool
 	found map[policy.Finding]bool
-	files map[string]bool
+	files map[followed]bool
 	ports map[string][]string // of hosts
 	on    map[needKey]bool    // the needs of Besides
 	made  map[needKey]int     // which Needs are of directories that are made
@@ -160,7 +160,7 @@ type scan struct {
 
 	making bool // what is written is a directory that is made
 
-	at       field    // where code runs that a command is given as a text
+	at       field    // the directory that what is read runs in
 	modules  []string // directories where Python looks for modules, besides the code's own
 	programs []string // directories where programs are looked for
 }
@@ -171,7 +171,7 @@ type needKey struct {
 }
 
 func newScan(env Env) *scan {
-	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[string]bool{}, on: map[needKey]bool{}}
+	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[followed]bool{}, on: map[needKey]bool{}, at: field{exact: true}}
 }
 
 func (s *scan) result() Result {

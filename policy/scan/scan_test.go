@@ -381,6 +381,61 @@ func TestFollowsScripts(t *testing.T) {
 	}
 }
 
+// Paths of a script are relative to the directory that it runs in, which it may leave.
+func TestRunsInDirectory(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	env := scan.Env{Dir: "/w", Roots: []string{"/w"}, FS: fstest.MapFS{
+		"w/rm.sh":     file("rm x\n"),
+		"w/cd.sh":     file("cd b && rm x\n"),
+		"w/py.sh":     file("cd b && python3 ../../rm.py\n"),
+		"w/rm.py":     file("import os, subprocess\nos.remove('x')\nsubprocess.run(['rm', 'x'])\n"),
+		"w/cd.py":     file("import os\nwas = os.getcwd()\nos.chdir('b')\nos.remove('x')\nos.chdir(was)\nos.remove('y')\n"),
+		"w/rm.js":     file("process.chdir('b'); require('fs').unlinkSync('x'); require('child_process').execSync('rm y', {cwd: 'c'})\n"),
+		"w/lib.sh":    file("D=b; drop() { rm \"$1\"; }; cd a\n"),
+		"w/a/own.sh":  file("rm \"$1\"\n"),
+		"w/a/mod.py":  file("import os\nos.remove('x')\n"),
+		"w/where.py":  file("import os, sys\nos.chdir(sys.argv[1])\nos.remove('x')\n"),
+		"w/again.sh":  file("cd b; sh ../again.sh; rm x\n"),
+		"w/b/rest.sh": file("rm x\n"),
+		"w/a/b/c":     file(""),
+	}}
+	for command, want := range map[string][]string{
+		"cd a && sh ../rm.sh":                      {"a/x"},
+		"cd a && sh ../cd.sh; rm y":                {"a/b/x", "a/y"},
+		"(cd a; sh ../rm.sh); (cd b; sh ../rm.sh)": {"a/x", "b/x"},
+		"cd a && sh ../py.sh":                      {"a/b/x"},
+		"env -C a python3 ../rm.py":                {"a/x"},
+		"python3 cd.py && rm z":                    {"b/x", "y", "z"},
+		"cd a && python3 ../cd.py":                 {"a/b/x", "a/y"},
+		`python3 -c "import os; os.chdir('a'); os.chdir('b'); os.remove('x')"`: {"a/b/x"},
+		"python3 where.py a":                 {"x ?"},
+		"node rm.js":                         {"b/x", "b/c/y"},
+		"cd a && python3 -m mod":             {"a/x"},
+		`. ./lib.sh && drop "$D/x"`:          {"a/b/x"},
+		`. a/own.sh y; rm "$1"`:              {"y", "$1 ?"},
+		"sh again.sh":                        {"b/b/x", "b/x"},
+		"cd a; cd ../b; cd -; rm x":          {"a/x"},
+		"cd -; rm x":                         {"x ?"},
+		"pushd a; pushd b; rm x; popd; rm y": {"a/b/x", "a/y"},
+		"pushd a; popd; popd; rm x":          {"x ?"},
+		"pushd a; pushd; rm x":               {"x ?"},
+		"cd b && source rest.sh":             {"b/x"},
+	} {
+		var got []string
+		for _, n := range scan.Command(command, env).Needs {
+			if n.Capability == "filesystem.delete" {
+				if !n.Exact {
+					n.Target += " ?"
+				}
+				got = append(got, n.Target)
+			}
+		}
+		if diff := cmp.Diff(want, got, sorted); diff != "" {
+			t.Errorf("%s: %s", command, diff)
+		}
+	}
+}
+
 // A script is read where the text says that it is looked for, where it runs, and when
 // what runs it is given its text.
 func TestFollowsSearches(t *testing.T) {

@@ -18,6 +18,8 @@ type shell struct {
 	funcs map[string]*syntax.Stmt
 	alias map[string]string
 	dir   field   // the directory, from literal cd; "" at the start
+	last  field   // where "cd -" goes
+	stack []field // where popd goes
 	args  []field // positional parameters; nil if unknown
 	self  field   // $0
 	stdin input
@@ -46,7 +48,7 @@ type input struct {
 }
 
 func newShell(s *scan) *shell {
-	return &shell{scan: s, vars: map[string][]alt{}, funcs: map[string]*syntax.Stmt{}, alias: map[string]string{}, dir: field{exact: true}}
+	return &shell{scan: s, vars: map[string][]alt{}, funcs: map[string]*syntax.Stmt{}, alias: map[string]string{}, dir: s.at, last: field{unknown: true}}
 }
 
 // fork copies the state for a subshell or a branch.

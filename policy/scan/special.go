@@ -221,7 +221,7 @@ func (sh *shell) module(f field, args []field, pos policy.Pos) {
 	sh.spend(len(sh.modules))
 	for _, dir := range append([]string{sh.dir.text}, sh.modules...) {
 		for _, p := range [...]string{name + ".py", name + "/__main__.py"} {
-			if at := sh.env.locate(path.Join(dir, p)); at != "" && sh.follow(at, sh.place) {
+			if at := sh.env.locate(path.Join(dir, p)); at != "" && sh.followed(at, nil) {
 				return
 			}
 		}

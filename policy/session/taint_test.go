@@ -181,3 +181,24 @@ func TestGuardSays(t *testing.T) {
 		t.Errorf("%q by %q", v.Reason, v.Source)
 	}
 }
+
+// A question names what asks, once, and nothing that does not.
+func TestGuardNamesTheNeed(t *testing.T) {
+	w := newWorld(t, "standard")
+	w.set.Defaults = entries(t, `[{"capability":"shell.execute","effect":"allow"},{"capability":"network.client","effect":"allow","constraints":{"resource_scope":["a.com"]}}]`)
+	s := w.start()
+	s.Mark(session.Outside, "x")
+	for command, want := range map[string]string{
+		"nc a.com 80":        "a.com: the session has content from outside, or asked for it: network.client is asked",
+		"nc b.com 80":        "b.com: network.client: b.com is outside the declared scope (connects to the host)",
+		"npm install lodash": "lodash: package.install: not declared (changes the packages installed)",
+	} {
+		v := w.want(s.Decide(ctx, bash(command)), policy.Confirm, command)
+		if v.Reason != want {
+			t.Errorf("%s: %q", command, v.Reason)
+		}
+		if len(v.Choices) != 1 || v.Choices[0] != session.Once {
+			t.Errorf("%s: %v are offered: a yes must not end the guard", command, v.Choices)
+		}
+	}
+}

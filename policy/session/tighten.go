@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,10 +98,15 @@ func (s *Session) Mark(t Taint, why string) error {
 }
 
 // guarded is Armorclaw's decision table (skills security, section 14) under the
-// preset's column: which calls must be looked at.
-func (s *Session) guarded(needs []judged) (why string) {
-	if _, outside := s.more.Taint[Outside]; !outside || s.set.Preset.Guard == policy.GuardOff {
-		return ""
+// preset's column: which calls must be looked at, and for which of their needs, one
+// that asks by itself if there is one.
+func (s *Session) guarded(needs []judged) (why string, n *judged) {
+	if _, outside := s.more.Taint[Outside]; !outside || s.set.Preset.Guard == policy.GuardOff || len(needs) == 0 {
+		return "", nil
+	}
+	n = &needs[0]
+	if i := slices.IndexFunc(needs, func(n judged) bool { return n.need.Effect == policy.Confirm }); i >= 0 {
+		n = &needs[i]
 	}
 	untrusted := false
 	for _, k := range s.more.Skills {
@@ -108,16 +114,16 @@ func (s *Session) guarded(needs []judged) (why string) {
 	}
 	switch {
 	case untrusted:
-		return "the session has content from outside, or asked for it, and an untrusted skill: every call is asked"
+		return "the session has content from outside, or asked for it, and an untrusted skill: every call is asked", n
 	case s.set.Preset.Guard == policy.GuardTainted:
-		return "the session has content from outside, or asked for it: every call is asked"
+		return "the session has content from outside, or asked for it: every call is asked", n
 	}
 	for i := range needs {
 		if n := &needs[i]; n.c != nil && sensitive(n.c) {
-			return "the session has content from outside, or asked for it: " + n.c.Name + " is asked"
+			return "the session has content from outside, or asked for it: " + n.c.Name + " is asked", n
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // sensitive names the capabilities that act where it cannot be taken back:
@@ -135,8 +141,8 @@ func sensitive(c *policy.Capability) bool {
 // guard has the calls looked at that the table names: by the external guard, or
 // else by the user.
 func (s *Session) guard(ctx context.Context, a *Action, needs []judged) error {
-	why := s.guarded(needs)
-	if why == "" || len(needs) == 0 {
+	why, n := s.guarded(needs)
+	if why == "" {
 		return nil
 	}
 	effect := policy.Confirm
@@ -160,7 +166,6 @@ func (s *Session) guard(ctx context.Context, a *Action, needs []judged) error {
 			why = "guard: " + policy.Escape(clip(reason, 200))
 		}
 	}
-	n := &needs[0]
 	if effect < n.need.Effect {
 		n.need.Effect, n.need.Reason, n.need.Source = effect, why, "guard"
 	}

@@ -573,7 +573,7 @@ func (c *compiler) filter() {
 			f |= OwnNetwork
 		}
 	default:
-		f |= NoUnix
+		f |= NoSupervisor
 	}
 	c.plan.Filter = f
 }

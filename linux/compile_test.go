@@ -187,3 +187,18 @@ func TestSignalsNotified(t *testing.T) {
 		}
 	}
 }
+
+// Memory that could be executed goes to a supervisor or is refused, whoever is there.
+func TestMemoryNeverLeftOut(t *testing.T) {
+	for _, f := range []linux.Features{
+		{Seccomp: true}, {Seccomp: true, Notify: true}, {Landlock: 7, Seccomp: true, Notify: true},
+		{Landlock: 7, Seccomp: true, Outer: linux.NotifyNames | linux.NotifyMetadata | linux.NotifySockets},
+	} {
+		for _, supervise := range []bool{false, true} {
+			plan := linux.Compile(&profiles.Profile{}, f, linux.Facts{FS: fstest.MapFS{}, Supervise: supervise})
+			if asked := supervise && f.Notify; asked != (plan.Filter&linux.NotifyNames != 0) || asked == (plan.Filter&linux.NoSupervisor != 0) {
+				t.Errorf("%+v, supervise %t: filter %#x", f, supervise, plan.Filter)
+			}
+		}
+	}
+}

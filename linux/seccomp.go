@@ -16,12 +16,14 @@ const (
 	// NoInternet refuses socket(AF_INET), socket(AF_INET6) and
 	// socket(AF_NETLINK).
 	NoInternet FilterFeatures = 1 << iota
-	// NoUnix refuses socket(AF_UNIX); socketpair works.
-	NoUnix
+	// NoSupervisor refuses what nobody would rule on: socket(AF_UNIX), where
+	// socketpair works, and memory that could be executed.
+	NoSupervisor
 	// NoFork refuses new processes; threads and exec work.
 	NoFork
-	// NotifyNames notifies calls that make, remove or move names, and opens
-	// that may create, write or truncate; openat2 answers ENOSYS.
+	// NotifyNames notifies calls that make, remove or move names, opens that
+	// may create, write or truncate, and memory that could be executed; openat2
+	// answers ENOSYS.
 	NotifyNames
 	// NotifyMetadata notifies calls that change mode, owner, times or extended
 	// attributes.
@@ -46,7 +48,7 @@ const (
 	NotifyInternet
 
 	// ArgumentFeatures are held by refusals, NotifyFeatures by a supervisor.
-	ArgumentFeatures = NoInternet | NoUnix | NoFork
+	ArgumentFeatures = NoInternet | NoSupervisor | NoFork
 	NotifyFeatures   = NotifyNames | NotifyMetadata | NotifySockets | NotifyOpens | NotifyKill | OwnNetwork | NotifyInternet
 	AllFeatures      = ArgumentFeatures | NotifyFeatures
 )

@@ -31,7 +31,7 @@ var benchmarked = []struct {
 	features linux.FilterFeatures
 }{
 	{"base", 0},
-	{"sealed", linux.NoInternet | linux.NoUnix},
+	{"sealed", linux.NoInternet | linux.NoSupervisor},
 	{"supervised", linux.NoInternet | linux.NotifyNames | linux.NotifyMetadata | linux.NotifySockets},
 }
 

@@ -118,7 +118,7 @@ var probes = []probe{
 	{"prlimit64 by id", unix.SYS_PRLIMIT64, [6]uintptr{uintptr(os.Getpid()), 9999}, unix.EPERM, false},
 	{"setpriority of a user", unix.SYS_SETPRIORITY, [6]uintptr{2, 0x7ffffff0, 5}, unix.EPERM, false},
 	{"fanotify_init", unix.SYS_FANOTIFY_INIT, [6]uintptr{bad, bad}, unix.EPERM, true},
-	{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page, 0}, unix.EACCES, false},
+	{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page, unix.MFD_EXEC}, unix.EACCES, false},
 	{"personality", unix.SYS_PERSONALITY, [6]uintptr{0x0400000}, unix.ENOSYS, false},
 	{"file_setattr", unix.SYS_FILE_SETATTR, [6]uintptr{bad, page}, unix.EPERM, false},
 	{"ioctl TIOCSTI", unix.SYS_IOCTL, [6]uintptr{bad, unix.TIOCSTI}, unix.EPERM, false},
@@ -144,7 +144,9 @@ var featureProbes = []struct {
 }{
 	{linux.NoInternet, probe{"socket IPv4", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_DGRAM}, unix.EACCES, false}},
 	{linux.NoInternet, probe{"socket netlink", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW}, unix.EAFNOSUPPORT, false}},
-	{linux.NoUnix, probe{"socket unix", unix.SYS_SOCKET, [6]uintptr{unix.AF_UNIX, unix.SOCK_STREAM}, unix.EACCES, false}},
+	{linux.NoSupervisor, probe{"socket unix", unix.SYS_SOCKET, [6]uintptr{unix.AF_UNIX, unix.SOCK_STREAM}, unix.EACCES, false}},
+	{linux.NoSupervisor, probe{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page}, unix.EACCES, false}},
+	{linux.NotifyNames, probe{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page}, unix.ENOSYS, false}},
 	{linux.NoFork, probe{"clone", unix.SYS_CLONE, [6]uintptr{unix.CLONE_SIGHAND}, unix.EPERM, false}}, // EINVAL without CLONE_VM
 	{linux.NotifyNames, probe{"mkdirat", unix.SYS_MKDIRAT, [6]uintptr{here, page}, unix.ENOSYS, false}},
 	{linux.NotifyNames, probe{"openat to create", unix.SYS_OPENAT, [6]uintptr{here, page, unix.O_CREAT}, unix.ENOSYS, false}},
@@ -329,7 +331,7 @@ func TestKernelListens(t *testing.T) {
 
 // TestOrdinaryProgramsRun starts what skills are made of under the filters.
 func TestOrdinaryProgramsRun(t *testing.T) {
-	sealed := linux.NoInternet | linux.NoUnix
+	sealed := linux.NoInternet | linux.NoSupervisor
 	for _, row := range []struct {
 		features linux.FilterFeatures
 		command  []string

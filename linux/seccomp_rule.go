@@ -134,7 +134,7 @@ const (
 
 	sIFMT, sIFREG, sIFIFO, sIFSOCK, sIFCHR, sIFBLK = 0o170000, 0o100000, 0o010000, 0o140000, 0o020000, 0o060000
 
-	mfdNoexecSeal = 8
+	mfdNoexecSeal, mfdExec = 8, 16
 
 	oAccmode, oCreat, oTrunc = 0o3, 0o100, 0o1000
 )

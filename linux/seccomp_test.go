@@ -103,9 +103,8 @@ var hostile = []expectation{
 	{"uselib", 134, -1, [6]uint64{}, "ENOSYS"},
 	{"_sysctl", 156, -1, [6]uint64{}, "ENOSYS"},
 	{"fanotify_init", 300, 262, [6]uint64{}, "EPERM"},
-	{"memfd_create", 319, 279, [6]uint64{0x1000, 1}, "EACCES"},
 	{"memfd_create MFD_EXEC", 319, 279, [6]uint64{0x1000, 0x11}, "EACCES"},
-	{"memfd_create, high bits", 319, 279, [6]uint64{0x1000, high * 8}, "EACCES"},
+	{"memfd_create MFD_EXEC, high bits", 319, 279, [6]uint64{0x1000, high*8 | 0x10}, "EACCES"},
 	{"memfd_secret", 447, 447, [6]uint64{}, "ENOSYS"},
 	{"personality READ_IMPLIES_EXEC", 135, 92, [6]uint64{0x0400000}, "ENOSYS"},
 	{"personality MMAP_PAGE_ZERO", 135, 92, [6]uint64{0x0100000}, "ENOSYS"},
@@ -280,9 +279,12 @@ var featured = []struct {
 		{"socket netlink ROUTE", 41, 198, [6]uint64{16, 3, 0}, "EAFNOSUPPORT"},
 		{"socketpair", 53, 199, [6]uint64{1, 1, 0}, "allow"},
 	}},
-	{linux.NoUnix, []expectation{
+	{linux.NoSupervisor, []expectation{
 		{"socket unix", 41, 198, [6]uint64{1, 1 | 0x80000, 0}, "EACCES"},
 		{"socket unix, high bits", 41, 198, [6]uint64{high | 1, 2, 0}, "EACCES"},
+		{"memfd_create", 319, 279, [6]uint64{0x1000, 1}, "EACCES"},
+		{"memfd_create, high bits", 319, 279, [6]uint64{0x1000, high * 8}, "EACCES"},
+		{"memfd_create NOEXEC_SEAL", 319, 279, [6]uint64{0x1000, 9}, "allow"},
 		{"socketpair", 53, 199, [6]uint64{1, 1, 0}, "allow"},
 	}},
 	{linux.NoFork, []expectation{
@@ -322,6 +324,7 @@ var featured = []struct {
 		{"openat O_TMPFILE", 257, 56, [6]uint64{0, 0x1000, 0o20200002}, "notify"},
 		{"openat2", 437, 437, [6]uint64{}, "ENOSYS"},
 		{"ftruncate", 77, 46, [6]uint64{}, "allow"},
+		{"memfd_create NOEXEC_SEAL", 319, 279, [6]uint64{0x1000, 9}, "allow"},
 	}},
 	{linux.NotifyMetadata, []expectation{
 		{"sched_setaffinity of a thread", 203, 122, [6]uint64{77}, "notify"},
@@ -422,7 +425,7 @@ var featured = []struct {
 	{linux.NotifySockets | linux.NoInternet, []expectation{
 		{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "EACCES"},
 	}},
-	{linux.NotifySockets | linux.NoUnix, []expectation{
+	{linux.NotifySockets | linux.NoSupervisor, []expectation{
 		{"socket unix", 41, 198, [6]uint64{1, 1, 0}, "EACCES"},
 	}},
 }
@@ -437,6 +440,8 @@ var alone = []struct {
 		{"open to read", 2, -1, [6]uint64{}, "allow"},
 		{"openat O_PATH", 257, 56, [6]uint64{0, 0x1000, 0o10000000}, "allow"},
 		{"fchmod", 91, 52, [6]uint64{}, "allow"},
+		{"memfd_create", 319, 279, [6]uint64{0x1000, 1}, "notify"},
+		{"memfd_create, high bits", 319, 279, [6]uint64{0x1000, high * 8}, "notify"},
 	}},
 	{linux.NotifySockets, []expectation{
 		{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "notify"},
@@ -455,7 +460,7 @@ var alone = []struct {
 		{"bind", 49, 200, [6]uint64{}, "notify"},
 	}},
 	{linux.NoInternet, []expectation{{"socket unix", 41, 198, [6]uint64{1, 1, 0}, "allow"}}},
-	{linux.NoUnix, []expectation{{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "allow"}}},
+	{linux.NoSupervisor, []expectation{{"socket TCP", 41, 198, [6]uint64{2, 1, 0}, "allow"}}},
 }
 
 var arches = []struct {

@@ -45,6 +45,8 @@ func calls() []call {
 		{nr: unix.SYS_TRUNCATE, name: "truncate", serve: serveTruncate, path: arg1},
 		{nr: unix.SYS_UMASK, name: "umask", serve: serveUmask, mode: arg1},
 
+		{nr: unix.SYS_MEMFD_CREATE, name: "memfd_create", serve: serveMemory, path: arg1, flags: arg2},
+
 		// Programs.
 		{nr: unix.SYS_EXECVE, name: "execve", serve: serveStart, path: arg1},
 		{nr: unix.SYS_EXECVEAT, name: "execveat", serve: serveStart, dir: arg1, path: arg2, flags: arg5},

@@ -67,7 +67,7 @@ func (w *world) build() error {
 	for i := range 198 {
 		files[fmt.Sprintf("skill/scripts/%d/file%03d.py", i%10, i)] = bytes.Repeat([]byte("print('a line of an ordinary script')\n"), 20+i)
 	}
-	filters, err := linux.Filters(runtime.GOARCH, linux.NoInternet|linux.NoUnix)
+	filters, err := linux.Filters(runtime.GOARCH, linux.NoInternet|linux.NoSupervisor)
 	if err != nil {
 		return err
 	}

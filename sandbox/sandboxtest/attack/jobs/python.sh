@@ -153,6 +153,16 @@ with open("f", "r+b") as f:
     m = mmap.mmap(f.fileno(), 0); m[0:3] = b"abc"; m.flush(); m.close()
 print(open("f", "rb").read(3)); m = mmap.mmap(-1, 1 << 20); m[5] = 1; print(m[5])
 X
+#: memory files
+python3 - <<'X'
+import fcntl, mmap, os, socket, subprocess
+try: os.memfd_create("x", 8)
+except OSError: raise SystemExit # before Linux 6.3
+d = os.memfd_create("pixels", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING); os.ftruncate(d, 1 << 16); fcntl.fcntl(d, 1033, 6) # neither shrunk nor grown
+a, b = socket.socketpair(); socket.send_fds(a, [b"x"], [d]); other = socket.recv_fds(b, 1, 1)[1][0]
+mmap.mmap(d, 1 << 16)[:2] = b"hi"; s = os.memfd_create("script", 0); os.write(s, b"echo memory\n")
+print(mmap.mmap(other, 1 << 16)[:2], subprocess.run(["sh", "/proc/self/fd/%d" % s], pass_fds=[s], stdout=subprocess.PIPE).stdout)
+X
 #: large files and holes
 python3 - <<'X'
 import os

@@ -12,10 +12,11 @@ import (
 // warmDigests are those that need no reading of files.
 type warmDigests struct{ tree, interpreter, script audit.Digest }
 
-// lookUp computes the profile's digest and asks the cache for the others.
+// lookUp asks the cache for digests, and looks for rebases that are going on.
 // What it does not have is computed while the command runs.
 func (r *recorder) lookUp() {
 	defer close(r.known)
+	r.readTodos()
 	var cold []string
 	tree := ""
 	file := func(path string) (sum audit.Digest) {

@@ -19,32 +19,44 @@ import (
 // files is a fifth of it.
 const mostIndex = 256 << 20
 
-// refuseIndexes takes away an index of the workspace's repository, or of a work tree of
-// it, which has changed since the run began and by which git would write beneath a
-// ".git" or outside: commands such as "git restore ." do, whoever wrote it. What else is
-// in a repository git looks at itself.
-func (r *recorder) refuseIndexes() {
-	host := *r.job.host
-	host.FS = newSnapshot()
+// gitDirectories gives the git directories of the workspace's repository and of the
+// work trees of it, and that which these share; none without one.
+func (r *recorder) gitDirectories(host *profiles.Host) (dirs []string, common string) {
 	if r.job.workspace == "" {
-		return
+		return nil, ""
 	}
 	dir, common := host.GitDirectories(r.job.workspace + "/.git")
 	if dir == "" {
-		return
+		return nil, ""
 	}
-	dirs := []string{dir}
+	dirs = []string{dir}
 	trees, _ := os.ReadDir(common + "/worktrees")
 	for _, tree := range trees {
 		dirs = append(dirs, filepath.Join(common, "worktrees", tree.Name()))
 	}
+	return dirs, common
+}
+
+// mayWrite says whether the run could have written a file.
+func (r *recorder) mayWrite(file string) bool {
+	return r.profile.Allows(file, profiles.Write).Allowed || r.profile.Allows(file, profiles.Create).Allowed
+}
+
+// refuseIndexes takes away an index of the workspace's repository, or of a work tree of
+// it, which has changed since the run began and by which git would write beneath a
+// ".git" or outside: commands such as "git restore ." do, whoever wrote it. What else is
+// in a repository git looks at itself, but for what sequences are left to do.
+func (r *recorder) refuseIndexes() {
+	host := *r.job.host
+	host.FS = newSnapshot()
+	dirs, common := r.gitDirectories(&host)
 	for _, dir := range dirs {
+		r.refuseSequences(&host, dir)
 		entries, _ := os.ReadDir(dir)
 		moved := changedSince(dir, r.begin) // some file systems do not note that of the file
 		for _, e := range entries {
 			file := filepath.Join(dir, e.Name())
-			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) && (moved || changedSince(file, r.begin)) &&
-				(r.profile.Allows(file, profiles.Write).Allowed || r.profile.Allows(file, profiles.Create).Allowed) {
+			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
 				refuseIndex(file, hasSHA256(&host, common))
 			}
 		}

@@ -44,7 +44,8 @@ type recorder struct {
 	// What takes a while is found out while the run is being set up, and is
 	// valid once known is closed.
 	known chan struct{}
-	sum   audit.Digest // of the profile
+	todos map[string][]string // see readTodos
+	sum   audit.Digest        // of the profile
 	warm  warmDigests
 	cold  *digesting // nil if everything was cached
 
@@ -90,7 +91,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	r := &recorder{
 		cache: cache, log: log, job: j, profile: p, sum: m.Sum, path: path,
 		report: c.String("report"), show: showsDenials(c, j), person: isTerminal(os.Stderr), session: c.String("session"),
-		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}),
+		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}), todos: map[string][]string{},
 	}
 	if j.session != nil {
 		r.id, r.tells = j.session.run, j.session.call != ""

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"skillrun/policy"
+	"skillrun/profiles"
+)
+
+// mostSequence is the size of the largest file of a sequence that is read.
+const mostSequence = 16 << 20
+
+// readTodos notes which rebases were going on when the run began, by their git
+// directory, and the commands that they had left to start.
+func (r *recorder) readTodos() {
+	host := *r.job.host
+	host.FS = newSnapshot()
+	dirs, _ := r.gitDirectories(&host)
+	for _, dir := range dirs {
+		if b, err := host.ReadSmall(filepath.Join(dir, policy.GitTodo), mostSequence); err == nil {
+			r.todos[dir] = policy.GitContinues(policy.GitTodo, b)
+		}
+	}
+}
+
+// refuseSequences takes away what a run has put into a rebase, patches or picks that
+// were begun before, and by which git would start a command or write elsewhere, as the
+// user goes on with them. The commands of a rebase that the run began are told of.
+func (r *recorder) refuseSequences(host *profiles.Host, dir string) {
+	for _, name := range policy.GitSequences {
+		file := filepath.Join(dir, name)
+		if !changedSince(file, r.begin) && !changedSince(filepath.Dir(file), r.begin) && !changedSince(dir, r.begin) || !r.mayWrite(file) {
+			continue
+		}
+		b, err := host.ReadSmall(file, mostSequence)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			continue
+		}
+		words := policy.GitContinues(name, b)
+		if err != nil {
+			words = []string{"what cannot be read"}
+		}
+		known, begun := r.todos[dir]
+		if name == policy.GitTodo {
+			words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
+		}
+		if len(words) == 0 {
+			continue
+		}
+		what, refused := policy.Escape(strings.Join(words[:min(len(words), shownDenials)], ", ")), file+".refused"
+		if name == policy.GitTodo && !begun {
+			say("%s has commands, which git rebase --continue would start: %s; look at them before you continue it", named(file), what)
+		} else if err := os.Rename(file, refused); err != nil {
+			say("%s has what git obeys as it goes on: %s; remove it before you call git", named(file), what)
+		} else {
+			say("%s had what git would have obeyed as it goes on: %s; it is %s now", named(file), what, named(refused))
+		}
+	}
+}

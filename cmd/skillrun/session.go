@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -86,6 +87,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	d.settings = session.Settings{
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
+		Readable: readable(d.host),
 		SkillGrants: func(dir string, tier policy.Tier) []policy.Entry {
 			placed, _ := places.Trust(dir, nil)
 			return config.skillGrants(dir, min(tier, placed))
@@ -102,6 +104,18 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		d.settings.Asker = session.DenyAll{}
 	}
 	return d, config.session(d.host, &d.settings)
+}
+
+// readable says of files whether every run may read them: of /proc what is about the
+// machine, since what is about processes depends on the run's.
+func readable(h *profiles.Host) func(string) bool {
+	base := sync.OnceValue(func() *profiles.Profile { return &profiles.Profile{Paths: profiles.BaseReads(h)} })
+	return func(path string) bool {
+		if rest, ok := strings.CutPrefix(path, "/proc/"); ok && (rest == "" || rest[0] <= '9') {
+			return false
+		}
+		return path != "/proc" && base().Allows(path, profiles.Read).Allowed
+	}
 }
 
 // session adds what the [session] tables say: the first that names a setting

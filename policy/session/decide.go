@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,7 +167,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			r.Hosts, target = ports, strings.Join(ports, ", ")
 		}
 		j := s.judge(st, r, target, n.Exact, n.Reason)
-		if !a.Confined || !j.idle() {
+		if !a.Confined || !j.idle() && !s.anyway(&j) {
 			j.explain()
 			needs = append(needs, j)
 		}
@@ -251,6 +252,26 @@ func (j *judged) idle() bool {
 		return j.need.Effect == policy.Deny && !j.need.Exact
 	}
 	return j.need.Capability == "process.kill" || j.need.Capability == "repl.terminate"
+}
+
+// anyway says that every run may do it to the files that are named: read what all
+// programs may, and delete what is not there, since the run then made it. Only who
+// forbids it is heard.
+func (s *Session) anyway(j *judged) bool {
+	r := &j.request
+	if j.answer.Entry != nil || len(r.Paths) == 0 || s.set.Risky > policy.RiskNone && j.c.Risk() >= s.set.Risky {
+		return false
+	}
+	switch j.need.Capability {
+	case "filesystem.read":
+		return s.set.Readable != nil && j.need.Effect != policy.Allow && !slices.ContainsFunc(r.Paths, func(p string) bool { return !s.set.Readable(p) })
+	case "filesystem.delete":
+		return j.need.Effect != policy.Allow && !slices.ContainsFunc(slices.Concat(r.Paths, r.Given), func(p string) bool {
+			_, err := os.Lstat(p)
+			return !errors.Is(err, fs.ErrNotExist)
+		})
+	}
+	return false
 }
 
 // whole is what a run gets for a yes to a need of its command that nobody can

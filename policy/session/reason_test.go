@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,9 @@ import (
 func TestReason(t *testing.T) {
 	t.Setenv("SKILL_STAGE", "x")
 	w := newWorld(t, "standard")
+	for name := range strings.SplitSeq("abcdefgh", "") {
+		w.file("ws/"+name, "")
+	}
 	s := w.start()
 	for _, c := range []struct{ command, want string }{
 		{"rm -f in.txt", "in.txt: filesystem.delete: not declared (deletes the files named)"},
@@ -47,4 +51,54 @@ func TestUnsetVariable(t *testing.T) {
 	os.Setenv("SKILL_STAGE_2", "y")
 	defer os.Unsetenv("SKILL_STAGE_2")
 	w.want(s.Decide(ctx, bash(unset)), policy.Confirm, "set since")
+}
+
+// Nobody is asked for what every run may do to the files that a command names, unless
+// somebody speaks of it.
+func TestAnyway(t *testing.T) {
+	const allow, confirm, deny = policy.Allow, policy.Confirm, policy.Deny
+	for _, c := range []struct {
+		command  string
+		confined policy.Effect
+	}{
+		{"cat {}/base/x", allow},
+		{"cat {}/base/x {}/other/x", confirm},
+		{"cat {}/ws/link", confirm}, // to other/x
+		{"cat {}/base/secret", deny},
+		{"rm gone", allow},
+		{"rm -r ./gone/dir gone", allow},
+		{"true > new && mv new in.txt", allow},
+		{"rm in.txt", confirm},
+		{"rm gone in.txt", confirm},
+		{"rm link", confirm},
+		{"rm dangling", confirm},
+		{"rm gone/*", confirm},
+		{"rm kept", deny},
+	} {
+		w := newWorld(t, "standard")
+		for _, name := range []string{"base/x", "base/secret", "other/x"} {
+			w.file(name, "")
+		}
+		for name, to := range map[string]string{"link": "../other/x", "dangling": "nowhere"} {
+			if err := os.Symlink(to, filepath.Join(w.dir, "ws", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.set.Defaults = entries(t, `[{"capability":"shell.execute","effect":"allow"},{"capability":"filesystem.read","effect":"allow","constraints":{"workspace_only":true}},{"capability":"filesystem.write","effect":"allow"},
+			{"capability":"filesystem.delete","effect":"deny","constraints":{"resource_scope":["kept"]}},{"capability":"filesystem.read","effect":"deny","priority":9,"constraints":{"resource_scope":["`+w.dir+`/base/secret"]}}]`)
+		w.set.Readable = func(path string) bool { return strings.HasPrefix(path, w.dir+"/base/") }
+		s := w.start()
+		a := bash(strings.ReplaceAll(c.command, "{}", w.dir))
+		a.Confined = true
+		w.want(s.Decide(ctx, a), c.confined, c.command)
+		if a.Confined = false; c.confined == allow {
+			w.want(s.Decide(ctx, a), confirm, c.command+", unconfined")
+		}
+		s.Close()
+		w.set.Risky = policy.RiskLow
+		s = w.again(s)
+		if a.Confined = true; c.confined == allow {
+			w.want(s.Decide(ctx, a), confirm, c.command+", risky")
+		}
+	}
 }

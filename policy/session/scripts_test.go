@@ -17,7 +17,7 @@ func TestScriptsLedOut(t *testing.T) {
 	w := newWorld(t, "standard")
 	host := &profiles.Host{OS: "linux", Home: w.set.Home, User: "u", CaseSensitive: true, Env: map[string]string{}, FS: os.DirFS("/")}
 	w.set.Protected = func() *policy.Protected { return policy.NewProtected(host, w.set.Workspace, w.set.Dir) }
-	const text = "rm -rf /srv/CANARY\n"
+	const text = "cat /srv/CANARY\n"
 	w.file("ws/plain.sh", text)
 	w.file("ws/deep/inner.sh", text)
 	w.file("ws/.env", text)

@@ -90,6 +90,10 @@ type Settings struct {
 	// names files.
 	Protected func() *policy.Protected
 
+	// Readable says of a resolved path that every run may read it, whatever was granted;
+	// nil says so of none.
+	Readable func(path string) bool
+
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

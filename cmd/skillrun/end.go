@@ -52,8 +52,13 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	now := *r.job.host
 	now.FS = newSnapshot()
 	tellControls(&now, controls, res.MoreControls)
+	if code != 0 && res.Moved != "" {
+		r.lost = append(r.lost, r.unfound...)
+	}
 	if len(r.lost) > 0 {
-		goneWith("/tmp", r.lost, r.lost[0], "", (&sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}).Grant())
+		read := sandbox.Refusal{Path: r.lost[0], Access: profiles.Read}
+		write := sandbox.Refusal{Path: r.lost[0], Access: profiles.Write}
+		goneWith("/tmp", r.lost, r.lost[0], "", read.Grant(), write.Grant())
 	}
 	if len(r.unkept) > 0 {
 		r.tellUnkept()
@@ -100,7 +105,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
 	}
 	if code != 0 && res.Moved != "" {
-		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits", res.Moved)
+		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits, nor has what is granted", res.Moved)
 	}
 }
 
@@ -195,7 +200,7 @@ func goneWith(own string, lost []string, kept, first string, grants ...string) {
 }
 
 // left looks at what a run has left: in an agent's session where its shell ended,
-// else what is lost with its /tmp although the command names it; and with its HOME
+// else what is lost with its /tmp although the command or the skill names it; and with its HOME
 // what looks like work and not like a cache, as it is not hidden, or the skill's own
 // text has its name, or it is among what an agent's skills keep and no skill is known.
 func (r *recorder) left(home string) {
@@ -216,11 +221,11 @@ func (r *recorder) left(home string) {
 		}): // an agent's, in which each skill has something
 			more, _ := os.ReadDir(filepath.Join(home, name))
 			for _, e := range more {
-				if r.job.skill == nil || r.skillNames(name, e.Name()) {
+				if r.job.skill == nil || len(r.unnamed(name, e.Name())) == 0 {
 					r.leftInHome(home, name+"/"+e.Name())
 				}
 			}
-		case r.skillNames(name):
+		case len(r.unnamed(name)) == 0:
 			r.leftInHome(home, name)
 		}
 	}
@@ -242,10 +247,10 @@ func (r *recorder) leftInHome(home, name string) {
 	}
 }
 
-// skillNames says whether the files of the run's skill have all these names in them.
-func (r *recorder) skillNames(all ...string) bool {
+// unnamed gives those of all names that the files of the run's skill do not have in them.
+func (r *recorder) unnamed(all ...string) []string {
 	if r.job.skill == nil {
-		return false
+		return all
 	}
 	left := 256
 	filepath.WalkDir(r.job.skill.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -264,21 +269,34 @@ func (r *recorder) skillNames(all ...string) bool {
 		all = slices.DeleteFunc(all, func(name string) bool { return names(string(text), name) })
 		return nil
 	})
-	return len(all) == 0
+	return all
 }
 
-// leftInTemp notes what is lost with the run's /tmp although the command names it.
+// leftInTemp notes what is lost with the run's /tmp although the command names it, or
+// the skill's text does: a file in which there is something, since a directory is
+// where programs work, and matters only to a run that did not find it again.
 func (r *recorder) leftInTemp() {
 	entries, _ := os.ReadDir(r.temp)
+	var files, trees []string
 	for _, e := range entries {
 		name := "/tmp/" + e.Name()
 		if name == "/tmp/.X11-unix" { // there from the beginning, for sockets
 			continue
 		}
-		if slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }) {
+		switch {
+		case slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }):
 			r.lost = append(r.lost, name)
+		case len(files)+len(trees) == 64: // each is looked for in all of the skill's text
+		case e.IsDir():
+			trees = append(trees, name)
+		case hasFile(filepath.Join(r.temp, e.Name())):
+			files = append(files, name)
 		}
 	}
+	others := r.unnamed(slices.Concat(files, trees)...)
+	other := func(name string) bool { return slices.Contains(others, name) }
+	r.lost = append(r.lost, slices.DeleteFunc(files, other)...)
+	r.unfound = slices.DeleteFunc(trees, other)
 }
 
 // hasFile says whether there is a file in a tree, of which it looks at no more

@@ -29,7 +29,8 @@ type recorder struct {
 	session string
 	id      string
 	temp    string   // the run's TMPDIR
-	lost    []string // of what the command names in /tmp, what was made there
+	lost    []string // of what the command or the skill names in /tmp, what was made there
+	unfound []string // of what the skill names there, the directories
 	unkept  []string // of the run's HOME, as ~/name
 	trees   []string // what of that is directories
 	begin   time.Time

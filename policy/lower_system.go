@@ -209,8 +209,6 @@ func (l *lowering) environment(p *profiles.Profile) {
 				Origin: profiles.Origin{Source: fmt.Sprintf("%s:%d", Escape(v.Pos.File), v.Pos.Line), Reason: "set by the manifest"}})
 		}
 	}
-	// What a program does by the way, and cannot here, it need not try, and nobody
-	// need be told that it was refused.
 	set := func(name, value, reason string) {
 		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == name }) {
 			p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: name, Value: value, Origin: profiles.Origin{Source: "built-in:base", Reason: reason}})
@@ -221,6 +219,12 @@ func (l *lowering) environment(p *profiles.Profile) {
 			p.Env.Set = append(p.Env.Set, v)
 		}
 	}
+	if l.place.Skill != "" {
+		set("SKILL_DIR", l.place.Skill, "by this name the text of skills has its own directory")
+		set("CLAUDE_SKILL_DIR", l.place.Skill, "by this name the text of skills has its own directory")
+	}
+	// What a program does by the way, and cannot here, it need not try, and nobody
+	// need be told that it was refused.
 	if !p.Reaches("registry.npmjs.org", 443, profiles.TCP).Allowed {
 		set("npm_config_update_notifier", "false", "npm asks nobody for a newer npm")
 	}

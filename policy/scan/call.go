@@ -104,6 +104,9 @@ func (sh *shell) program(name string, f field, args []field, pos policy.Pos) {
 	found := false
 	sh.spend(len(sh.programs))
 	for _, dir := range sh.programs {
+		if sh.env.installed(dir + "/" + name) {
+			continue
+		}
 		if at := sh.env.found(dir + "/" + name); at != "" {
 			sh.script(literal(at), pos, "PATH leads to the file")
 			found = true
@@ -125,7 +128,13 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 	base := path.Base(f.text)
 	if d := path.Base(path.Dir(f.text)); (d == "bin" || d == ".bin" || d == "Scripts") && len(rowsOf(strings.TrimRight(base, "0123456789."))) > 0 {
 		sh.program(base, f, args, pos)
-		if strings.HasPrefix(f.text, "/") {
+		p, exact := sh.env.target(f, sh.dir)
+		switch {
+		case sh.env.FS == nil && strings.HasPrefix(f.text, "/"), exact && sh.env.FS != nil && sh.env.installed(p):
+			return
+		case d == ".bin": // of npm: all of it would be too much
+			sh.path(executes, f, sh.dir, pos, "runs the file")
+			sh.unknownAt(pos, "not read: "+policy.Escape(p))
 			return
 		}
 	}

@@ -20,10 +20,10 @@ var (
 	// The value is options, settings or code, which are not read.
 	variablesOpaque = [...]string{
 		"CARGO_BUILD_RUSTC_WRAPPER", "DYLD_INSERT_LIBRARIES", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
-		"LD_AUDIT", "LD_PRELOAD", "MAKEFLAGS", "PERL5DB", "PERL5OPT", "PYTHONHOME", "RUBYOPT", "TAR_OPTIONS", "_JAVA_OPTIONS",
+		"LD_AUDIT", "LD_PRELOAD", "MAKEFLAGS", "PERL5DB", "PERL5OPT", "RUBYOPT", "TAR_OPTIONS", "_JAVA_OPTIONS",
 	}
 	// The value is where programs or libraries are looked for.
-	variablesSearch = [...]string{"DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"}
+	variablesSearch = [...]string{"DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONHOME", "PYTHONPATH", "RUBYLIB"}
 	// The value is a host that connections go through.
 	variablesProxy = [...]string{"ALL_PROXY", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "npm_config_https_proxy", "npm_config_proxy"}
 	// The value is where packages are looked for.
@@ -54,8 +54,11 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 			sh.opaque(pos, name+" is expanded by the shell that gets it")
 		}
 	case strings.HasPrefix(name, "PS") && len(name) == 3:
-		if f.computed || strings.Contains(f.text, "$(") || strings.Contains(f.text, "`") {
+		switch {
+		case f.computed && name == "PS4", strings.Contains(f.text, "$("), strings.Contains(f.text, "`"):
 			sh.opaque(pos, name+" has commands in it")
+		case f.computed: // only where somebody types, and environments' activate sets it
+			sh.unknownAt(pos, name+" is decided at run time")
 		}
 	case named(variablesSearch[:]):
 		for _, dir := range strings.Split(f.text, ":") {

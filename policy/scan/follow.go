@@ -168,6 +168,26 @@ func (e *Env) text(f, dir field) field {
 	return field{}
 }
 
+// installed says of a program that it lies outside of the roots, itself or as links to
+// it lead: python in a virtual environment is the system's. A run can start it only if
+// it may start what lies there. Where ".." leads must be known.
+func (e *Env) installed(p string) bool {
+	for range 8 {
+		name := e.locate(p)
+		if name == "" {
+			return e.clean(p) == path.Clean(p)
+		}
+		to, err := fs.ReadLink(e.FS, strings.TrimPrefix(name, "/"))
+		if err != nil {
+			return false
+		}
+		if p = to; !path.IsAbs(to) {
+			p = path.Dir(name) + "/" + to
+		}
+	}
+	return false
+}
+
 // found gives the absolute name of a file that is there to follow; "" if it is not.
 func (e *Env) found(p string) string {
 	name := e.locate(p)

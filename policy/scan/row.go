@@ -245,6 +245,10 @@ func (c *command) operands() {
 			break
 		}
 		if w == "cmd" || w == "pkgcmd" {
+			if at := c.projects(ops[0]); w == "pkgcmd" && at != "" {
+				c.local(literal(at), ops[1:], c.in.pos)
+				return
+			}
 			if w == "pkgcmd" {
 				c.as("pkg", ops[0])
 				ops = append([]field(nil), ops...)

@@ -2,6 +2,7 @@ package scan_test
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -433,6 +434,58 @@ func TestRunsInDirectory(t *testing.T) {
 		if diff := cmp.Diff(want, got, sorted); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
+	}
+}
+
+// A program of a known name is the project's or the skill's where it lies there, and
+// the machine's where it is a link that leads out, as in a virtual environment.
+func TestProgramsOfTheProject(t *testing.T) {
+	link := func(to string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink} }
+	fetch := &fstest.MapFile{Data: []byte("#!/bin/sh\ncurl https://a.example.com\n")}
+	env := scan.Env{Dir: "/w", Roots: []string{"/w", "/s"}, FS: fstest.MapFS{
+		"s/bin/git": fetch, "w/tools/bin/jq": fetch, "w/bin/ls": link("../tools/bin/jq"),
+		"w/.venv/bin/python": link("python3"), "w/.venv/bin/python3": link("/usr/bin/python3"), "usr/bin/python3": fetch,
+		"w/.venv/bin/pytest":                  fetch,
+		"w/node_modules/.bin/tsc":             link("../typescript/bin/tsc"),
+		"w/node_modules/typescript/bin/tsc":   fetch,
+		"w/packages/a/node_modules/.bin/jest": fetch,
+		"w/node_modules/.bin/ruff":            fetch,
+		"w/node_modules/.bin/eslint":          link("/opt/eslint"),
+		"w/a.py":                              {Data: []byte("import os\nos.remove('x')\n")},
+		"w/packages/a/x.ts":                   {Data: []byte("")},
+	}}
+	for command, want := range map[string][]string{
+		"/s/bin/git status":                   {"commit.read", "source_code.execute /s/bin/git", "web.fetch a.example.com"},
+		"tools/bin/jq . a.json":               {"filesystem.read a.json", "source_code.execute tools/bin/jq", "web.fetch a.example.com"},
+		"bin/ls":                              {"filesystem.read .", "source_code.execute bin/ls", "web.fetch a.example.com"},
+		"/w/.venv/bin/python a.py":            {"source_code.execute a.py", "filesystem.delete x"},
+		".venv/bin/python3 a.py":              {"source_code.execute a.py", "filesystem.delete x"},
+		"PATH=/w/.venv/bin:$PATH python a.py": {"source_code.execute a.py", "filesystem.delete x"},
+		"/usr/local/jq/bin/jq . a.json":       {"filesystem.read a.json"},
+		".venv/bin/pytest a.py":               {"source_code.execute a.py", "source_code.execute .venv/bin/pytest", "web.fetch a.example.com"},
+		"npx tsc":                             {"source_code.execute .", "source_code.execute /w/node_modules/.bin/tsc"},
+		"node_modules/.bin/tsc":               {"source_code.execute .", "source_code.execute node_modules/.bin/tsc"},
+		"cd packages/a && npx jest x.ts":      {"source_code.execute packages/a/x.ts", "source_code.execute /w/packages/a/node_modules/.bin/jest"},
+		"npm exec -- tsc":                     {"source_code.execute .", "source_code.execute /w/node_modules/.bin/tsc"},
+		"npx tsc@5":                           {"package.install tsc", "source_code.execute ."},
+		"npx -p other tsc":                    {"package.install other", "package.install tsc", "source_code.execute ."},
+		"npx jest x.ts":                       {"package.install jest", "source_code.execute x.ts"},
+		"npx eslint":                          {"package.install eslint", "filesystem.read ."},
+		"pnpm dlx tsc":                        {"package.install tsc", "source_code.execute ."},
+		"uvx ruff check":                      {"package.install ruff", "filesystem.read ."},
+		`cd "$x" && npx tsc`:                  {"package.install tsc", "source_code.execute ?.", "env_var.read $x"},
+		"VIRTUAL_ENV=/w/.venv; PATH=$VIRTUAL_ENV/bin:$PATH; python a.py": {"source_code.execute a.py", "filesystem.delete x"},
+	} {
+		r := scan.Command(command, env)
+		if diff := cmp.Diff(want, spell(r), sorted); diff != "" {
+			t.Errorf("%s: %s", command, diff)
+		}
+		if len(r.Opaque) > 0 {
+			t.Errorf("%s: %v", command, r.Opaque)
+		}
+	}
+	if r := scan.Command("npx tsc", env); len(r.Unknown) == 0 {
+		t.Error("nothing is said of a program of the project that is not read")
 	}
 }
 

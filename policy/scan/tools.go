@@ -35,6 +35,24 @@ func (c *command) uvRun() {
 	}
 }
 
+// projects gives the program of the project, or of one above it, that npx and its like
+// run without installing anything; "" if there is none.
+func (c *command) projects(f field) string {
+	if _, version, _ := strings.Cut(f.text, "@"); version != "" || !f.exact || strings.Contains(f.text, "/") || c.row.Lang != "node" || c.o.has("-p", "--package") {
+		return ""
+	}
+	here, exact := c.env.target(literal("."), c.dir)
+	if here = c.env.locate(here); !exact {
+		return ""
+	}
+	for ; here != "" && here != "/"; here = c.env.locate(path.Dir(here)) {
+		if at := here + "/node_modules/.bin/" + f.text; !c.env.installed(at) && c.env.found(at) != "" {
+			return at
+		}
+	}
+	return ""
+}
+
 func (c *command) sshKeygen() {
 	f, ok := c.o.value("-f")
 	switch {

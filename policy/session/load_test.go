@@ -387,8 +387,14 @@ func TestImpliedUnread(t *testing.T) {
 		{"just --justfile .claude/skills/pdf/justfile build", true},
 		{"just -d .claude/skills/pdf build", true},
 		{"task -d .claude/skills/pdf build", true},
+		{"WS/.claude/skills/pdf/bin/git status", true}, // by a name that is known elsewhere
+		{"PATH=WS/.claude/skills/pdf/bin:$PATH git status", true},
+		{".venv/bin/git status", true}, // a link to it
+		{"link/bin/git status", true},
 		{"uv run tool", false},
 		{"just build", false},
+		{"/usr/bin/git status", false},
+		{".venv/bin/python in.txt", false},
 		{"python3 -m tool", false},
 		{"ls " + scripts, false},
 		{"cat " + scripts + "/run.sh", false},
@@ -401,8 +407,15 @@ func TestImpliedUnread(t *testing.T) {
 		w.file("ws/.claude/skills/pdf/scripts/tool.py", "x = 1\n")
 		w.file("ws/.claude/skills/pdf/scripts/tool.js", "let x\n")
 		w.file("ws/own.sh", "cat in.txt\n")
+		w.file("ws/.claude/skills/pdf/bin/git", "#!/bin/sh\n")
+		w.file("ws/.venv/bin/activate", "")
+		for link, to := range map[string]string{"link": ".claude/skills/pdf", ".venv/bin/git": "../../link/bin/../bin/git", ".venv/bin/python": "/bin/true"} {
+			if err := os.Symlink(to, filepath.Join(w.dir, "ws", link)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s := w.start()
-		v := s.Decide(ctx, bash(c.command))
+		v := s.Decide(ctx, bash(strings.ReplaceAll(c.command, "WS", filepath.Join(w.dir, "ws"))))
 		if got := slices.Equal(v.Skills, []string{"pdf"}); got != c.belongs {
 			t.Errorf("%s: %v (%s), of %v", c.command, v.Effect, v.Reason, v.Skills)
 		}

@@ -102,3 +102,62 @@ func TestAnyway(t *testing.T) {
 		}
 	}
 }
+
+// Nobody is asked because a virtual environment is used: its python is the machine's,
+// and its activate puts back what it set.
+func TestVirtualEnvironment(t *testing.T) {
+	w := newWorld(t, "standard")
+	w.file("ws/a.py", "print(open('in.txt').read())\n")
+	w.file("ws/.venv/bin/activate", `deactivate () {
+    if [ -n "${_OLD_VIRTUAL_PATH:-}" ] ; then
+        PATH="${_OLD_VIRTUAL_PATH:-}"
+        export PATH
+        unset _OLD_VIRTUAL_PATH
+    fi
+    if [ -n "${_OLD_VIRTUAL_PYTHONHOME:-}" ] ; then
+        PYTHONHOME="${_OLD_VIRTUAL_PYTHONHOME:-}"
+        export PYTHONHOME
+        unset _OLD_VIRTUAL_PYTHONHOME
+    fi
+    hash -r 2> /dev/null
+    if [ -n "${_OLD_VIRTUAL_PS1:-}" ] ; then
+        PS1="${_OLD_VIRTUAL_PS1:-}"
+        export PS1
+        unset _OLD_VIRTUAL_PS1
+    fi
+    unset VIRTUAL_ENV
+    if [ ! "${1:-}" = "nondestructive" ] ; then
+        unset -f deactivate
+    fi
+}
+deactivate nondestructive
+VIRTUAL_ENV='`+w.dir+`/ws/.venv'
+export VIRTUAL_ENV
+_OLD_VIRTUAL_PATH="$PATH"
+PATH="$VIRTUAL_ENV/bin:$PATH"
+export PATH
+if [ -n "${PYTHONHOME:-}" ] ; then
+    _OLD_VIRTUAL_PYTHONHOME="${PYTHONHOME:-}"
+    unset PYTHONHOME
+fi
+if [ -z "${VIRTUAL_ENV_DISABLE_PROMPT:-}" ] ; then
+    _OLD_VIRTUAL_PS1="${PS1:-}"
+    PS1="(.venv) ${PS1:-}"
+    export PS1
+fi
+hash -r 2> /dev/null
+`)
+	if err := os.Symlink("/bin/true", filepath.Join(w.dir, "ws/.venv/bin/python")); err != nil {
+		t.Fatal(err)
+	}
+	s := w.start()
+	for _, command := range []string{
+		"source .venv/bin/activate && python a.py; deactivate",
+		"cd " + w.dir + "/ws && . .venv/bin/activate && python -m pytest -q",
+		".venv/bin/python a.py",
+		w.dir + "/ws/.venv/bin/python a.py",
+	} {
+		w.want(s.Decide(ctx, bash(command)), policy.Allow, command)
+	}
+	w.want(s.Decide(ctx, bash("source .venv/bin/activate && python -c \"import os; os.remove('in.txt')\"")), policy.Confirm, "what runs in it")
+}

@@ -117,3 +117,55 @@ func TestCachesForeign(t *testing.T) {
 		}
 	}
 }
+
+// What a run has put in the place of a directory of its caches is nobody's: what it
+// led to stays as it was.
+func TestCachesReplaced(t *testing.T) {
+	caches, outside := filepath.Join(t.TempDir(), ".cache", "skillrun"), t.TempDir()
+	if err := os.Mkdir(filepath.Dir(filepath.Dir(caches)), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	for name, replace := range map[string]func(dir string) error{
+		"control: nothing": func(string) error { return nil },
+		"a link":           func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink(outside, dir)) },
+		"a file":           func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) },
+		"a closed one":     func(dir string) error { return os.Chmod(dir, 0) },
+	} {
+		one, lock, _, err := cacheIn(caches, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
+		dir := filepath.Join(one, cachesBeneath[0])
+		if err := errors.Join(os.Chmod(outside, 0o500), replace(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if _, lock, _, err = cacheIn(caches, "one"); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		lock.Close()
+		if info, err := os.Lstat(dir); err != nil || info.Mode() != os.ModeDir|0o700 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+		if info, err := os.Stat(outside); err != nil || info.Mode() != os.ModeDir|0o500 {
+			t.Errorf("%s: the directory outside: %v, %v", name, info, err)
+		}
+	}
+}
+
+// Without a supervisor of its own a run has no caches that others have.
+func TestCachesUnsupervised(t *testing.T) {
+	home := t.TempDir()
+	var told error
+	spec := &Spec{Caches: filepath.Join(home, ".cache", "skillrun"), Cache: "one", Uncached: func(err error) { told = err }}
+	for _, supervised := range []bool{true, false} {
+		o := &own{dir: home}
+		o.takeCache(spec, supervised)
+		if (o.cache != "") != supervised || (told == nil) != supervised {
+			t.Errorf("supervised %t: caches %q, %v", supervised, o.cache, told)
+		}
+		if o.cacheLock != nil {
+			o.cacheLock.Close()
+		}
+	}
+}

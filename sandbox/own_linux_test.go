@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -36,4 +37,25 @@ func TestOwnAmongOthers(t *testing.T) {
 		}()
 	}
 	all.Wait()
+}
+
+// The TMPDIR of a run around this one is believed where runs have theirs, and nowhere
+// that a project could have named.
+func TestOuterTempElsewhere(t *testing.T) {
+	within := func(root string) string {
+		dir := filepath.Join(ownParents(root), "run", "tmp")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	run := ownIn(t, tempRoots[0])
+	for dir, want := range map[string]bool{
+		run.temp(): true, within(run.temp()): true, run.home(): false, run.temp() + "/x": false, within(t.TempDir()): false,
+	} {
+		t.Setenv("TMPDIR", dir)
+		if got := len(outerTemp()) > 0; got != want {
+			t.Errorf("%s is believed: %t", dir, got)
+		}
+	}
 }

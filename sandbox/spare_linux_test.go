@@ -258,6 +258,9 @@ func TestSpareTaken(t *testing.T) {
 	}
 	o.over = true
 	o.remove()
+	if err := os.WriteFile(filepath.Join(o.home(), "late"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	held, err := lockDirectory(o.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -271,6 +274,9 @@ func TestSpareTaken(t *testing.T) {
 	again := prepared(t, root)
 	if info, err := os.Stat(again.dir); again.dir != o.dir || err != nil || info.Mode() != os.ModeDir|0o700 {
 		t.Errorf("the one that waits is not used: %s %v, %v", again.dir, info, err)
+	}
+	if names, err := os.ReadDir(again.home()); err != nil || len(names) > 0 {
+		t.Errorf("what came after the end of the run before is there: %v, %v", names, err)
 	}
 	if err := syscall.Flock(int(again.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Error(err)

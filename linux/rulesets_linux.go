@@ -90,7 +90,7 @@ func (b *scripter) addRules(path string, next []int) error {
 // openUnlinked does what RESOLVE_NO_SYMLINKS does: what was opened must have
 // the path that was asked for.
 func openUnlinked(path string) (int, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}

@@ -452,7 +452,10 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 		.bash_login .bash_logout .zlogin .zlogout .login .tcshrc .bash_aliases .inputrc .pdbrc .irbrc .pryrc .Rprofile .iex.exs .ghci .octaverc
 		commitlint.config.mjs .commitlintrc .commitlintrc.js .gitlint .bsp/x.json buildServer.json .sourcekit-lsp/config.json hie.yaml .merlin rust-analyzer.toml
 		.pnpmfile.cjs .pnpmfile.mjs .yarn/releases/yarn-4.cjs .yarn/plugins/x.cjs .corepack.env
-		.hg/hgrc .jj/repo/config.toml .jj/workspace-config.toml .sl/config .git/remotes/origin .git/branches/x`) {
+		.crushrc crushrc .crush/commands/x.md .crush/skills/x/SKILL.md .cline/hooks/TaskStart .devin/hooks.v1.json .kimi-code/mcp.json .mux/init .hermes.md .hermes/skills/x .bob/settings.json .copilot/hooks.json .tabnine/agent/settings.json .warp/skills/x .superset/config.json conductor.json
+		.trunk/trunk.yaml .trunk/user.yaml .rusty-hook.toml .lfsconfig .ruby-env .versions.conf .sdkmanrc .bazeliskrc .bazelversion tools/bazel .swiftpm/configuration/mirrors.json
+		.rwx/ci.yml .depot/workflows/ci.yml .vela.yml .cnb.yml .harness/x.yaml .prow.yaml Jenkinsfile.release
+		.hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .jj/repo/config.toml .jj/workspace-config.toml .sl/config .git/remotes/origin .git/branches/x`) {
 		for _, dir := range []string{"/w/", "/w/a/b/"} {
 			if p.Allows(dir+name, profiles.Create).Allowed || p.Allows(dir+name, profiles.Write).Allowed {
 				t.Errorf("%s%s is made", dir, name)
@@ -463,6 +466,7 @@ func TestControlFilesCannotBeMade(t *testing.T) {
 		lefthook.go hook.yml .hk data/hk_1.pkl pipelines.yml Makefile package.json pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs .yarn/install-state.gz .yarn/cache/x.zip .yarn/unplugged/x/y.js yarn.lock compile_commands.json
 		.terraform/providers/x .nvmrc .node-version .python-version .ruby-version global.json flake.nix AGENTS.md CLAUDE.md .github/CODEOWNERS .gitlab/issue_templates/x.md x.vim vim/x rules a.rules x.idx .build/x drone.go buildspec.md
 		.pylintrc pylintrc .rubocop.yml shell.nix devenv.nix devbox.json jupyter_server_config.py x.bsp bsp/x.json server.json x.merlin hie-bios.yaml rustfmt.toml
+		.crush/crush.db .crowdin.yml .trunk/out/x .trunk/logs/x .moon/workspace.yml .moon/cache/x skills/x.md mcp.json src/skills/x .storybook/hooks/x semiconductor.json .depot/x tools/bazel.bzl .bazelrc .swiftpm/xcode/x crushrc.md .hg/requires .mise-tasks/x
 		mise.lock toolchain.toml .eslintrc.js login .config/x .hg/store/x .jj/repo/store/x .git/index .git/refs/heads/x node_modules/x/.drone.yml vendor/x/.cirrus.yml .gitignore .gitattributes .editorconfig .dockerignore .env.example`) {
 		if !p.Allows("/w/"+name, profiles.Create).Allowed || !p.Allows("/w/"+name, profiles.Write).Allowed {
 			t.Errorf("control: %s is not made", name)

@@ -38,7 +38,8 @@ func (v val) field() field {
 	if v.kind != valText {
 		return field{}
 	}
-	return field{text: v.text, exact: v.exact}
+	own := v.from == "temp" && !strings.Contains(strings.TrimPrefix(v.text, "$"), "$") && !strings.Contains(v.text, "..")
+	return field{text: v.text, exact: v.exact, temp: own}
 }
 
 // each calls f for every value that v may be.

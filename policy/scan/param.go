@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/base64"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -405,6 +406,17 @@ func (sh *shell) filter(st *syntax.Stmt, in field, plain bool) (field, bool) {
 			if b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(in.text), "")); err == nil && in.text != "" {
 				return field{text: string(b), computed: true}, false
 			}
+		}
+	case "mktemp":
+		o := parseOptions("-p:- --suffix:- --tmpdir?", args, 0)
+		beneath := func(f field) bool {
+			if strings.HasPrefix(f.text, "/tmp/") {
+				return !strings.Contains(f.text, "..")
+			}
+			return o.has("-t") && inside(f)
+		}
+		if sh.funcs[name] == nil && sh.alias[name] == "" && !o.has("-p", "--tmpdir") && !slices.ContainsFunc(o.operands, func(f field) bool { return !beneath(f) }) {
+			return field{temp: true}, false
 		}
 	case "rev":
 		return field{text: reverse(strings.TrimRight(in.text, "\n")), computed: true}, false

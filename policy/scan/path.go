@@ -177,6 +177,8 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	if f.stream || f.text == "-" || f.text == "" && f.exact {
 		return
 	}
+	s.owning = do&executes == 0 && (f.temp || dir.temp && inside(f))
+	defer func() { s.owning = false }()
 	f.text = strings.TrimPrefix(f.text, "file://")
 	p, exact := s.env.target(f, dir)
 	called := s.env.lexical(p)
@@ -221,6 +223,11 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	if do&(writes|deletes) != 0 {
 		s.control(p, do, exact, pos, reason)
 	}
+}
+
+// inside says of a name that it is one beneath the directory that it is relative to.
+func inside(f field) bool {
+	return f.exact && !strings.ContainsAny(f.text[:min(1, len(f.text))], "/~$") && !strings.Contains(f.text, "..")
 }
 
 func (s *scan) control(p string, do access, exact bool, pos policy.Pos, reason string) {

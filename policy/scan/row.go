@@ -299,6 +299,8 @@ func (c *command) operands() {
 // moved gives the directory f.
 func (sh *shell) moved(f field) field {
 	switch {
+	case f.temp || sh.dir.temp && inside(f) && f.text != "-":
+		return field{unknown: true, temp: true}
 	case f.text == "" || f.text == "-":
 		return field{unknown: true}
 	case !f.exact:

@@ -36,6 +36,9 @@ type Need struct {
 	// Makes says that Target is a directory that is made, and no more: nothing is
 	// done to one that is there.
 	Makes bool
+	// Own says that it is about a temporary file or directory of mktemp's, of tempfile's
+	// and the like, or beneath one: a run's own.
+	Own bool
 }
 
 // Result is what a text needs, each need once, in the order of appearance.
@@ -153,12 +156,14 @@ type scan struct {
 	ports map[string][]string // of hosts
 	on    map[needKey]bool    // the needs of Besides
 	made  map[needKey]int     // which Needs are of directories that are made
+	owned map[needKey]int     // which Needs are of what is mktemp's
 	steps int
 	end   policy.Pos // where the budget was used up
 	depth int
 	quiet int // while above 0 nothing is collected
 
 	making bool // what is written is a directory that is made
+	owning bool // what it is done to is mktemp's
 
 	at       field    // the directory that what is read runs in
 	modules  []string // directories where Python looks for modules, besides the code's own
@@ -230,6 +235,9 @@ func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reaso
 	if i, ok := s.made[key]; ok && !s.making && s.quiet == 0 {
 		s.out.Needs[i].Makes = false
 	}
+	if i, ok := s.owned[key]; ok && !s.owning && s.quiet == 0 {
+		s.out.Needs[i].Own = false
+	}
 	if s.quiet > 0 || s.seen[key] || !s.room(len(s.out.Needs)) {
 		return
 	}
@@ -240,7 +248,13 @@ func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reaso
 		}
 		s.made[key] = len(s.out.Needs)
 	}
-	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason, s.making})
+	if s.owning {
+		if s.owned == nil {
+			s.owned = map[needKey]int{}
+		}
+		s.owned[key] = len(s.out.Needs)
+	}
+	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason, s.making, s.owning})
 }
 
 // makes records that a directory is made.
@@ -257,7 +271,7 @@ func (s *scan) besides(capability, target string, exact bool, pos policy.Pos, re
 		return
 	}
 	s.on[key] = true
-	s.out.Besides = append(s.out.Besides, Need{capability, target, exact, pos, reason, false})
+	s.out.Besides = append(s.out.Besides, Need{capability, target, exact, pos, reason, false, false})
 }
 
 // address notes the port that a host is named with, "" for none.

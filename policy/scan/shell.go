@@ -74,7 +74,7 @@ func (sh *shell) join(branch *shell) {
 		sh.vars[k] = union(have, v)
 	}
 	if branch.dir != sh.dir {
-		sh.dir.exact = false
+		sh.dir.exact, sh.dir.temp, sh.dir.unknown = false, false, true
 	}
 	if branch.physical != sh.physical { // which it is, is not known
 		sh.physical, sh.led = false, true

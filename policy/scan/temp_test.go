@@ -38,3 +38,52 @@ func TestTemporary(t *testing.T) {
 		}
 	}
 }
+
+// What is done to a temporary file is known as the run's own, as long as nothing else
+// may be meant.
+func TestOwn(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		own  bool
+	}{
+		{`T=$(mktemp); echo x > "$T"; rm "$T"`, true},
+		{`T=$(mktemp -d); rm -rf "$T" $T/a "$T"/*`, true},
+		{`T=$(mktemp /tmp/x.XXXX) && trap 'rm -f "$T"' EXIT`, true},
+		{`T=$(mktemp -d "${TMPDIR:-/tmp}/x.XXXX"); cd "$T"; rm a; cd b && rm c; cd - && rm d`, true},
+		{`rm "$(mktemp -t x.XXXX)"`, true},
+		{`(cd $(mktemp -d) && rm a)`, true},
+		{`python3 -c "import os, tempfile; d = tempfile.mkdtemp(); os.remove(os.path.join(d, 'x')); os.rmdir(d)"`, true},
+		{`T=$(mktemp -d); rm -rf "$T/../x"`, false},
+		{`T=$(mktemp -d); rm -rf "$T/$x"`, false},
+		{`T=$(mktemp -d); cd $T; rm ../x`, false},
+		{`T=$(mktemp -d); cd $T/..; rm x`, false},
+		{`T=$(mktemp -d); cd $T; rm /w/x`, false},
+		{`T=$(mktemp -d); cd $T; cd -; rm x`, false},
+		{`T=$(mktemp -d); if a; then cd $T; fi; rm x`, false},
+		{`T=$(mktemp); rm $T; T=$(cat list); rm $T`, false},
+		{`T=$(mktemp); rm x$T`, false},
+		{`T=$(mktemp -p .); rm $T`, false},
+		{`T=$(mktemp --tmpdir=d); rm $T`, false},
+		{`T=$(mktemp x.XXXX); rm $T`, false},
+		{`T=$(mktemp /tmp/../w/x.XXXX); rm $T`, false},
+		{`mktemp() { echo x; }; rm $(mktemp)`, false},
+		{`T=$(mktemp; echo x); rm $T`, false},
+		{`python3 -c "import os, sys, tempfile; d = tempfile.mkdtemp(); os.remove(os.path.join(d, sys.argv[1]))"`, false},
+		{`python3 -c "import os, tempfile; d = tempfile.mkdtemp(); os.remove(os.path.join(d, '../x'))"`, false},
+	} {
+		own, some := true, false
+		for _, n := range scan.Command(row.text, scan.Env{}).Needs {
+			if n.Capability == "filesystem.delete" {
+				own, some = own && n.Own, true
+			}
+		}
+		if own != row.own || !some {
+			t.Errorf("%s: its own: %v, want %v", row.text, own, row.own)
+		}
+	}
+	for _, n := range scan.Command(`T=$(mktemp); bash "$T"`, scan.Env{}).Needs {
+		if n.Own {
+			t.Errorf("%s is its own", n.Capability)
+		}
+	}
+}

@@ -22,6 +22,8 @@ type field struct {
 	stream bool
 	// unknown marks a directory that nothing is known of.
 	unknown bool
+	// temp marks what Need.Own is about.
+	temp bool
 	// many marks "$@" and its like: any number of arguments.
 	many bool
 }
@@ -67,7 +69,8 @@ func (f field) plus(g field) field {
 	if len(f.text)+len(g.text) > maxValue {
 		return field{computed: true}
 	}
-	return field{text: f.text + g.text, exact: f.exact && g.exact, glob: f.glob || g.glob, computed: f.computed || g.computed, stream: f.stream || g.stream, many: f.many || g.many}
+	return field{text: f.text + g.text, exact: f.exact && g.exact, glob: f.glob || g.glob, computed: f.computed || g.computed, stream: f.stream || g.stream, many: f.many || g.many,
+		temp: f.temp && g.exact && !strings.Contains(g.text, "..") || g.temp && f.exact && f.text == ""}
 }
 
 // builder joins the pieces of a word into the values that it may have.

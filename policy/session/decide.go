@@ -167,7 +167,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			r.Hosts, target = ports, strings.Join(ports, ", ")
 		}
 		j := s.judge(st, r, target, n.Exact, n.Reason)
-		if !a.Confined || !j.idle() && !s.anyway(&j) {
+		if !a.Confined || !j.idle() && !s.anyway(&j, n) {
 			j.explain()
 			needs = append(needs, j)
 		}
@@ -254,19 +254,24 @@ func (j *judged) idle() bool {
 	return j.need.Capability == "process.kill" || j.need.Capability == "repl.terminate"
 }
 
-// anyway says that every run may do it to the files that are named: read what all
-// programs may, and delete what is not there, since the run then made it. Only who
-// forbids it is heard.
-func (s *Session) anyway(j *judged) bool {
+// anyway says that every run may do it to the files that are meant: read what all
+// programs may, delete what is not there, since the run then made it, and do anything to
+// temporary files of its own. Only who forbids it is heard.
+func (s *Session) anyway(j *judged, n *scan.Need) bool {
 	r := &j.request
-	if j.answer.Entry != nil || len(r.Paths) == 0 || s.set.Risky > policy.RiskNone && j.c.Risk() >= s.set.Risky {
+	switch {
+	case j.need.Effect == policy.Allow || j.answer.Entry != nil || s.set.Risky > policy.RiskNone && j.c.Risk() >= s.set.Risky:
+		return false
+	case n.Own:
+		return true
+	case len(r.Paths) == 0:
 		return false
 	}
 	switch j.need.Capability {
 	case "filesystem.read":
-		return s.set.Readable != nil && j.need.Effect != policy.Allow && !slices.ContainsFunc(r.Paths, func(p string) bool { return !s.set.Readable(p) })
+		return s.set.Readable != nil && !slices.ContainsFunc(r.Paths, func(p string) bool { return !s.set.Readable(p) })
 	case "filesystem.delete":
-		return j.need.Effect != policy.Allow && !slices.ContainsFunc(slices.Concat(r.Paths, r.Given), func(p string) bool {
+		return !slices.ContainsFunc(slices.Concat(r.Paths, r.Given), func(p string) bool {
 			_, err := os.Lstat(p)
 			return !errors.Is(err, fs.ErrNotExist)
 		})

@@ -13,9 +13,19 @@ import (
 // files have a second name.
 func Mounts(mountinfo string) []profiles.Mount {
 	var mounts []profiles.Mount
+	devices := ""
+	for m := range mountLines(mountinfo) {
+		if m.Point == "/dev" && m.Root == "/" {
+			devices = m.Device
+		}
+	}
 	for m := range mountLines(mountinfo) {
 		// What is no directory of a file system is of the kernel's own ones
-		// (namespaces) or was deleted since.
+		// (namespaces) or was deleted since. /dev/null over a file hides it, and is
+		// not what a denial of that is of.
+		if m.Root == "/null" && m.Device == devices {
+			continue
+		}
 		if path.IsAbs(m.Root) && path.IsAbs(m.Point) && !strings.HasSuffix(m.Root, "//deleted") {
 			mounts = append(mounts, m.Mount)
 		}

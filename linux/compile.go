@@ -145,6 +145,7 @@ func Compile(p *profiles.Profile, f Features, facts Facts) *Plan {
 	c.mask()
 	c.leaveMasks()
 	c.landlock()
+	c.empty()
 	c.mounts()
 	c.filter()
 	c.capabilities()
@@ -559,7 +560,7 @@ func (c *compiler) filter() {
 		switch {
 		case c.opens:
 			f |= NotifyOpens
-		case c.facts.Observe, c.standsIn():
+		case c.facts.Observe, c.standsIn(), c.plan.Namespaces == 0 && len(c.plan.Empty) > 0:
 			f |= NotifyOpens
 			c.plan.PassReads, c.plan.WatchReads = true, c.facts.Observe
 		}

@@ -36,6 +36,8 @@ type Plan struct {
 	PassReads bool `json:"pass_reads,omitempty"`
 	// WatchReads says that they are to be told of.
 	WatchReads bool `json:"watch_reads,omitempty"`
+	// Empty lists files that read as empty.
+	Empty []string `json:"empty,omitempty"`
 	// Denied lists the denied files whose opens the supervisor decides.
 	Denied []string `json:"denied,omitempty"`
 	// Linked denies other names of files that the profile denies by name, and

@@ -39,6 +39,8 @@ type Supervision struct {
 	// Redirects move what the run may not have to a directory of its own,
 	// where it has no mounts of its own.
 	Redirects []Redirect
+	// Empty are files that read as empty.
+	Empty []string
 	// PassReads says that opens to read that no Redirect moves are not decided
 	// here: the caller's layers hold them, as they would if nobody was notified.
 	PassReads bool

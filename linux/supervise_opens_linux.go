@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,7 +26,9 @@ func serveOpen(r *request) {
 	if e == 0 && r.flags&unix.O_CREAT != 0 && r.flags&unix.O_PATH == 0 && strings.HasSuffix(p, "/") {
 		e = unix.EISDIR // no link is followed for it
 	}
-	if e == 0 && r.passes(p) {
+	if e == 0 && r.readsEmpty(p) {
+		p = emptyFile
+	} else if e == 0 && r.passes(p) {
 		r.resume()
 		return
 	}
@@ -42,6 +45,14 @@ func serveOpen(r *request) {
 	default:
 		r.open()
 	}
+}
+
+// readsEmpty says whether an open only reads one of the files that read as empty.
+func (r *request) readsEmpty(p string) bool {
+	const more = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_PATH | unix.O_DIRECTORY
+	return r.flags&more == unix.O_RDONLY && slices.ContainsFunc(r.s.config.Empty, func(file string) bool {
+		return strings.HasSuffix(p, path.Base(file)) && r.spelt(r.dirfd(r.call.dir), p) == file
+	})
 }
 
 // passes says whether an open is one that the caller may make itself. A descriptor

@@ -78,6 +78,21 @@ func (c *compiler) respelt(p string) bool {
 	return err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == other })
 }
 
+// empty notes what reads as empty: a file that the run may not read. What a file
+// system of the kernel's makes for whoever looks is none.
+func (c *compiler) empty() {
+	for _, p := range c.p.Empty {
+		info, ok := c.lstat(p)
+		if ok && info.Mode().IsRegular() && !inTree("/proc", p) && !c.p.Allows(p, profiles.Read).Allowed {
+			c.plan.Empty = append(c.plan.Empty, p)
+		}
+	}
+}
+
+// emptyFile is what a file that reads as empty is in the run's view, and what the
+// supervisor opens in its place.
+const emptyFile = "/dev/null"
+
 // leaveMasks leaves out what the run around this one has masked for itself:
 // nothing is there to be read, and nobody may, so that nothing need be carved.
 func (c *compiler) leaveMasks() {
@@ -121,7 +136,13 @@ func (c *compiler) mounts() {
 	}
 	if _, ok := c.lstat("/proc/keys"); ok {
 		// The names of the user's keys, whatever keyring they are in.
-		view = append(view, Mount{Kind: MountBind, Target: "/proc/keys", Source: "/dev/null"})
+		view = append(view, Mount{Kind: MountBind, Target: "/proc/keys", Source: emptyFile})
+	}
+	for _, p := range c.plan.Empty {
+		hidden := func(m Mount) bool { return m.Kind == MountMaskDir && inTree(m.Target, p) }
+		if !slices.ContainsFunc(c.plan.Mounts, hidden) {
+			view = append(view, Mount{Kind: MountBind, Target: p, Source: emptyFile})
+		}
 	}
 	for i := range c.plan.Layers {
 		for j := range c.plan.Layers[i].Rules {

@@ -93,7 +93,8 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 	p.Denials = slices.DeleteFunc(p.Denials, func(d profiles.Denial) bool {
 		return d.Class == profiles.Control && d.Match == "" && l.kept[d.Path] && !p.Changes(d.Path)
 	})
-	p.Denials = append(p.Denials, gitControls(h, l.place.Workspace)...)
+	controls, included := gitControls(h, l.place.Workspace)
+	p.Denials, p.Empty = append(p.Denials, controls...), included
 	p.Denials = append(p.Denials, homeControls(h, writable(p))...)
 	p.DenyAliases(h)
 	l.except(p)
@@ -461,6 +462,7 @@ func merge(a, b *profiles.Profile) {
 	a.Denials = append(a.Denials, b.Denials...)
 	a.Sockets = append(a.Sockets, b.Sockets...)
 	a.Demands = append(a.Demands, b.Demands...)
+	a.Empty = append(a.Empty, b.Empty...)
 	a.Redact = append(a.Redact, b.Redact...)
 	a.Env.Pass = append(a.Env.Pass, b.Env.Pass...)
 	a.Env.Deny = append(a.Env.Deny, b.Env.Deny...)

@@ -53,7 +53,8 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 				p.unread = []searchable{{workspace, s}}
 			}
 		}
-		p.profile.Denials = append(p.profile.Denials, gitControls(h, workspace)...)
+		controls, _ := gitControls(h, workspace)
+		p.profile.Denials = append(p.profile.Denials, controls...)
 		p.profile.Denials = append(p.profile.Denials, homeControls(h, []string{workspace})...)
 	}
 	p.profile.Paths = []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.AllAccess}}

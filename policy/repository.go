@@ -66,11 +66,12 @@ func (l *lowering) repository() []string {
 // gitControls guards what git obeys in directories that the ".git" of a workspace
 // leads to, as in ".git" itself, wherever they are: a work tree's repository is
 // written in with the right to commit, and one beside it in the workspace with that
-// to write. What git's configuration names besides is guarded as well. A ".git" above
-// the workspace counts, too: git looks for one upwards.
-func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial) {
+// to write. What git's configuration names besides is guarded as well, and the files
+// that it includes are given. A ".git" above the workspace counts, too: git looks for
+// one upwards.
+func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial, included []string) {
 	if workspace == "" {
-		return nil
+		return nil, nil
 	}
 	c := configured{host: h, workspace: workspace, seen: map[string]bool{}}
 	for c.top = workspace; ; c.top, c.files = path.Dir(c.top), 0 {
@@ -103,7 +104,7 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial)
 		denials = append(denials, sift.Beyond(h, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
 			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "git's configuration names it"}})...)
 	}
-	return denials
+	return denials, c.included
 }
 
 // configured collects what git's configuration names: directories of hooks, files
@@ -115,6 +116,7 @@ type configured struct {
 	seen      map[string]bool // files that were read for a work tree, and names
 	files     int             // of these for this one
 	names     []string
+	included  []string // files, by their own names
 }
 
 // mostConfigured is how many files are read: they may include each other.
@@ -163,7 +165,13 @@ func (c *configured) readAll(files []string) {
 func (c *configured) entry(dir, name, value string) {
 	switch key := gitKey(name); {
 	case key == "include.path" || key == "includeif.path":
-		c.readAll(c.named(dir, value, true))
+		files := c.named(dir, value, true)
+		for _, file := range files {
+			if at, err := c.host.Resolve(file); err == nil && len(c.included) < mostConfigured {
+				c.included = append(c.included, at)
+			}
+		}
+		c.readAll(files)
 	case key == "core.hookspath" || key == "init.templatedir":
 		c.named(c.top, value, true)
 	case plainEntries[key]:

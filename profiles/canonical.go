@@ -97,6 +97,9 @@ func (p *Profile) Canonical() []byte {
 	for _, d := range n.Demands {
 		w.quotes("demand", d.Name, d.Detail)
 	}
+	for _, name := range n.Empty {
+		w.quotes("empty", name)
+	}
 	for _, s := range n.Redact {
 		w.quotes("redact", s.Env, s.Path)
 	}

@@ -84,6 +84,7 @@ func (p *Profile) eachString(f func(string) (string, error)) error {
 	}
 	p.Env.Set = each(p.Env.Set, func(v *EnvVar) { do(&v.Name, &v.Value); origin(&v.Origin) })
 	p.Demands = each(p.Demands, func(d *Demand) { do(&d.Name, &d.Detail); origin(&d.Origin) })
+	p.Empty = each(p.Empty, func(s *string) { do(s) })
 	p.Redact = each(p.Redact, func(s *Secret) { do(&s.Env, &s.Path); origin(&s.Origin) })
 	return failed
 }

@@ -46,6 +46,7 @@ func (p *Profile) Intersect(q *Profile) *Profile {
 		},
 		Denials: slices.Concat(p.Denials, q.Denials),
 		Demands: slices.Concat(p.Demands, q.Demands),
+		Empty:   slices.Concat(p.Empty, q.Empty),
 		Redact:  slices.Concat(p.Redact, q.Redact),
 	}
 	for i := range p.Paths {

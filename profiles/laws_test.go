@@ -80,6 +80,7 @@ var anyProfile = rapid.Custom(func(t *rapid.T) *profiles.Profile {
 		Demands: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profiles.Demand {
 			return profiles.Demand{Name: "constraint.x", Detail: rapid.SampledFrom([]string{"1", "2", "a\nb"}).Draw(t, "detail")}
 		}), 0, 2).Draw(t, "demands"),
+		Empty: rapid.SliceOfN(anyPath, 0, 2).Draw(t, "empty"),
 		Redact: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profiles.Secret {
 			return profiles.Secret{Env: anyName.Draw(t, "secret")}
 		}), 0, 2).Draw(t, "redact"),

@@ -22,6 +22,7 @@ func (p *Profile) Normalize() {
 	p.Sockets = sorted(p.Sockets, func(a, b *SocketRule) int { return cmp.Compare(a.Path, b.Path) }, func(s *SocketRule) *Origin { return &s.Origin })
 	p.Env.normalize()
 	p.Demands = sorted(p.Demands, compareDemands, func(d *Demand) *Origin { return &d.Origin })
+	p.Empty = sorted(p.Empty, func(a, b *string) int { return cmp.Compare(*a, *b) }, func(*string) *Origin { return new(Origin) })
 	p.Redact = sorted(p.Redact, compareSecrets, func(s *Secret) *Origin { return &s.Origin })
 }
 

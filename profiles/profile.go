@@ -45,6 +45,10 @@ type Profile struct {
 	// A back end reports each as a clause of strength None, unless it can
 	// hold it.
 	Demands []Demand `json:"demands,omitempty"`
+	// Empty are files that read as empty where the run may not read them, since
+	// a refusal would end the program: what git's configuration includes. They
+	// give no right, and only Linux has them so.
+	Empty []string `json:"empty,omitempty"`
 	// Redact names what must never appear in captured output.
 	Redact []Secret `json:"redact,omitempty"`
 }

@@ -51,6 +51,11 @@ func (p *Profile) Validate() error {
 			return fmt.Errorf("demand %q: neither constraint.KEY nor hook.KEY", d.Name)
 		}
 	}
+	for _, name := range p.Empty {
+		if err := cleanPath(name); err != nil {
+			return fmt.Errorf("empty file %q: %w", name, err)
+		}
+	}
 	for _, s := range p.Redact {
 		switch {
 		case (s.Env == "") == (s.Path == ""):

@@ -398,6 +398,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		Denied:       plan.Denied,
 		Hidden:       plan.Hidden(),
 		Starts:       plan.Starts(),
+		Empty:        plan.Empty,
 		PassReads:    plan.PassReads,
 		WatchReads:   plan.WatchReads,
 		Capabilities: plan.KeepCapabilities,

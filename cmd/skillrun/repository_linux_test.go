@@ -82,6 +82,60 @@ func TestRepositoryElsewhere(t *testing.T) {
 	}
 }
 
+// What git's configuration includes and no run reads is empty to git, not its end, in
+// a run inside a run, too: the credentials of actions/checkout and of a GitLab job.
+func TestRepositoryIncludes(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const tries = `git config --get-all http.https://e.test/.extraheader; cat "$0"; cat ../temp/c*; ln "$0" l && cat l; mv "$0" m; rm "$0"; echo evil >"$0"; echo x >/dev/null || echo lost; :`
+	make := func(t *testing.T) (a *agent, included string, run func(argv ...string) string) {
+		a = newAgent(t)
+		included = filepath.Join(a.root, "temp/credentials")
+		a.write("temp/credentials", "[http \"https://e.test/\"]\n\textraheader = canary\n")
+		run = func(argv ...string) string {
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env = a.work, append(a.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@e.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@e.test")
+			b, _ := cmd.CombinedOutput()
+			return string(b)
+		}
+		const makes = `git init -q . && git commit -qm x --allow-empty && git config "includeIf.gitdir:$PWD/.git.path" "$0" &&
+git config includeIf.gitdir:/github/workspace/.git.path /github/runner_temp/x && git config include.path "$0"`
+		if out := run("sh", "-c", makes, included); out != "" {
+			t.Fatal(out)
+		}
+		return a, included, run
+	}
+	for way, flags := range ways() {
+		for name, more := range map[string][]string{"": nil, ", its directory granted": {"--grant", "filesystem.write:../temp"}} {
+			t.Run(way+name, func(t *testing.T) {
+				a, included, run := make(t)
+				skillrun := append(append([]string{program(t)}, flags...), more...)
+				out := run(append(skillrun, "--", "sh", "-c", tries, included)...)
+				out += run(append(skillrun, "--", program(t), "--", "sh", "-c", tries, included)...)
+				if strings.Contains(out, "canary") || strings.Contains(out, "lost") || !strings.Contains(a.read("temp/credentials"), "canary") {
+					t.Errorf("got through: %s", out)
+				}
+				const works = "git log --format=%s; git status >/dev/null; echo 1 >new; git add new; git commit -qm y; git log --format=%s"
+				if out := run(append(skillrun, "--", "sh", "-ec", works)...); out != "x\ny\nx\n" {
+					t.Errorf("git: %s", out)
+				}
+				if out := run(append(skillrun, "--", program(t), "--", "git", "log", "--format=%s")...); !strings.Contains(out, "y\nx\n") {
+					t.Errorf("inside: %s", out)
+				}
+				if err := os.Remove(included); err != nil {
+					t.Fatal(err)
+				}
+				if out := run(append(skillrun, "--", "git", "log", "--format=%s")...); !strings.Contains(out, "y\nx\n") {
+					t.Errorf("when it is gone: %s", out)
+				}
+			})
+		}
+	}
+	_, included, run := make(t)
+	if out := run("sh", "-c", tries, included); !strings.Contains(out, "canary") {
+		t.Errorf("control: %s", out)
+	}
+}
+
 // A run makes another directory look like a repository, and a new one like its work
 // tree: who works there later has nothing of the first for that.
 func TestForgedWorkTree(t *testing.T) {

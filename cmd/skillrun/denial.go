@@ -83,8 +83,8 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 		b.WriteString(" - no server of the run listens there")
 		return b.String()
 	}
-	if useless(&d) {
-		b.WriteString(" - this user may not, outside of a run either")
+	if why := useless(&d); why != "" {
+		b.WriteString(" - " + why)
 		return b.String()
 	}
 	if m := mountFlag(j, &d); m != "" {

@@ -87,8 +87,8 @@ func Unpack(data []byte) (p profiles.Profile, err error) {
 	return p, u.err
 }
 
-// Useless says whether a grant of what was refused would be in vain.
-func Useless(d sandbox.Refusal) bool { return useless(&d) }
+// Useless says why a grant of what was refused would be in vain.
+func Useless(d sandbox.Refusal) string { return useless(&d) }
 
 // Registered and Changer are the two sides of the register of runs.
 var (

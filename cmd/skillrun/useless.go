@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,12 +15,14 @@ import (
 
 const changes = profiles.Write | profiles.Create | profiles.Delete
 
-// useless says that a grant would be in vain: the user's own permissions, or a file
-// system that is read only, refuse the same outside of a run. What is not known, such
-// as of a name that is gone again, is none.
-func useless(d *sandbox.Refusal) bool {
-	if !filepath.IsAbs(d.Path) || d.Socket || d.Inner {
-		return false
+// useless says why a grant would be in vain: the user's own permissions, or a file
+// system that is read only, refuse the same. It asks with the capabilities that the run
+// has, of which root's are few. "" is what a grant may help with, what is not known,
+// such as of a name that is gone again, and what no grant is told for, as in /proc,
+// where outside a number is another process's.
+func useless(d *sandbox.Refusal) string {
+	if !filepath.IsAbs(d.Path) || d.Socket || d.Inner || d.Grant() == "" {
+		return ""
 	}
 	at, mode := d.Path, uint32(0)
 	switch {
@@ -30,10 +33,15 @@ func useless(d *sandbox.Refusal) bool {
 	case d.Access&profiles.Read != 0:
 		mode = unix.R_OK
 	default:
-		return false
+		return ""
 	}
-	err := unix.Faccessat(unix.AT_FDCWD, at, mode, unix.AT_EACCESS)
-	return err == unix.EACCES || err == unix.EROFS
+	switch err := unix.Faccessat(unix.AT_FDCWD, at, mode, unix.AT_EACCESS); {
+	case err == unix.EACCES && os.Geteuid() == 0:
+		return "root may not without its capabilities, which the run has not"
+	case err == unix.EACCES || err == unix.EROFS:
+		return "this user may not, outside of a run either"
+	}
+	return ""
 }
 
 // mountFlag gives the flag that lets a run write in the mount that a refused change

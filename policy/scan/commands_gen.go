@@ -577,7 +577,7 @@ var commandRows = []commandRow{
 	{Args: "- w", Opts: "-t:- -o:-", Reason: "changes mounts"},
 	{Args: "- r -*", Opts: "-o:w", Reason: "reads a document"},
 	{Args: "dt*", If: "-t --target-directory", Opts: "-t:w --target-directory:w -S:- --suffix:-", Reason: "moves into the directory named"},
-	{Args: "dt* w", Reason: "deletes the sources, writes the destination"},
+	{Args: "dt* w", Reason: "deletes the sources, writes the destination", Special: "move"},
 	{If: "-l --listen", Opts: "-p:- -w:- -s:- -e:x -c:code -i:- -q:- -X:- -x:- -O:- --exec:x --sh-exec:code", Reason: "listens"},
 	{Args: "net -*", Reason: "connects to the host"},
 	{Needs: []string{"external_api.call api.netlify.com"}, Opts: "--dir:r -d:r --site:- --functions:r -s:- --auth:- -m:- --message:-", Reason: "calls Netlify"},

@@ -107,6 +107,16 @@ func (c *command) remoteCopy() {
 	}
 }
 
+// move reads mv: from the temporary directory, which is another file system to runs, it
+// deletes the file that it replaces.
+func (c *command) move() {
+	if ops := c.o.operands; len(ops) == 2 && ops[0].temp {
+		if p, exact := c.env.target(ops[1], c.dir); !exact || p != "." && !strings.HasSuffix(ops[1].text, "/") && (c.env.FS == nil || !c.env.directory(p)) {
+			c.remove(ops[1])
+		}
+	}
+}
+
 // compress reads gzip and its like: F becomes F.gz.
 func (c *command) compress() {
 	ending := c.row.Lang

@@ -98,6 +98,8 @@ func special(name string) func(*command) {
 		return (*command).kill
 	case "make":
 		return (*command).makeVariables
+	case "move":
+		return (*command).move
 	case "npmset":
 		return (*command).npmSet
 	case "open":

@@ -53,6 +53,8 @@ func TestOwn(t *testing.T) {
 		{`rm "$(mktemp -t x.XXXX)"`, true},
 		{`(cd $(mktemp -d) && rm a)`, true},
 		{`python3 -c "import os, tempfile; d = tempfile.mkdtemp(); os.remove(os.path.join(d, 'x')); os.rmdir(d)"`, true},
+		{`T=$(mktemp); mv "$T" dir/`, true},
+		{`T=$(mktemp); mv "$T" x`, false}, // x is deleted
 		{`T=$(mktemp -d); rm -rf "$T/../x"`, false},
 		{`T=$(mktemp -d); rm -rf "$T/$x"`, false},
 		{`T=$(mktemp -d); cd $T; rm ../x`, false},

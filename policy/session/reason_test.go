@@ -68,7 +68,10 @@ func TestAnyway(t *testing.T) {
 		{"rm gone", allow},
 		{"rm -r ./gone/dir gone", allow},
 		{"true > new && mv new in.txt", allow},
-		{`T=$(mktemp); head in.txt > "$T" && mv "$T" in.txt`, allow},
+		{`T=$(mktemp); head in.txt > "$T" && mv "$T" new; rm new`, allow},
+		{`T=$(mktemp); head in.txt > "$T" && mv "$T" in.txt`, confirm}, // which mv deletes
+		{`T=$(mktemp); mv "$T" in.txt`, confirm},
+		{`T=$(mktemp); mv "$T" .`, allow},
 		{`d=$(mktemp -d) && cp in.txt $d && cd "$d" && rm -r * && rm -rf "$d"`, allow},
 		{`T=$(mktemp -p .); rm "$T"`, confirm},
 		{"rm in.txt", confirm},

@@ -226,6 +226,8 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell) {
 	name := sh.env.locate(p)
 	if name == "" || !sh.followed(name, by) {
 		sh.unknownAt(pos, "not read: "+policy.Escape(p))
+	} else if sh.seen[needKey{"filesystem.write", p, true}] {
+		sh.unknownAt(pos, "not read as it will be: "+policy.Escape(p))
 	}
 }
 

@@ -437,6 +437,24 @@ func TestRunsInDirectory(t *testing.T) {
 	}
 }
 
+// What is read of a script that the text changes before is not what runs.
+func TestChangedBefore(t *testing.T) {
+	env := scan.Env{Dir: "/w", Roots: []string{"/w"}, FS: fstest.MapFS{"w/a.sh": {Data: []byte("true\n")}, "w/b.sh": {Data: []byte("true\n")}}}
+	for command, unread := range map[string]bool{
+		"sh a.sh":                                   false,
+		"sh a.sh; echo 'rm x' > a.sh":               false,
+		"echo 'rm x' > a.sh; sh ./a.sh":             true,
+		"cp b.sh a.sh && ./a.sh":                    true,
+		"echo 'rm x' > b.sh; sh a.sh":               false,
+		"sed -i 's/true/rm x/' a.sh; . a.sh":        true,
+		"python3 -c \"open('a.sh', 'w')\"; sh a.sh": true,
+	} {
+		if r := scan.Command(command, env); len(r.Unknown) > 0 != unread {
+			t.Errorf("%s: not read: %v", command, r.Unknown)
+		}
+	}
+}
+
 // A program of a known name is the project's or the skill's where it lies there, and
 // the machine's where it is a link that leads out, as in a virtual environment.
 func TestProgramsOfTheProject(t *testing.T) {

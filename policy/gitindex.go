@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -30,7 +29,14 @@ func StrayInIndex(b []byte, sha256 bool) (name string, stray bool) {
 	if sha256 {
 		fixed = 40 + 32 + 2
 	}
-	blocks := indexBlocks(b)
+	blocks, ok := indexBlocks(b)
+	if !ok {
+		return unread, true
+	}
+	left, names := n, 0 // entries of the block, bytes of all names
+	if len(blocks) > 0 {
+		left = 0
+	}
 	var last []byte
 	for at := 12; n > 0; n-- {
 		if len(b)-at < fixed+3 {
@@ -57,8 +63,15 @@ func StrayInIndex(b []byte, sha256 bool) (name string, stray bool) {
 			return unread, true
 		}
 		name = name[:end]
-		if slices.Contains(blocks, uint32(at)) && isStray(string(name)) { // git begins anew there
-			return string(name), true
+		if left == 0 { // git may begin anew here, with a whole name
+			if len(blocks) == 0 || blocks[0].at != uint32(at) || kept != 0 {
+				return unread, true
+			}
+			left, blocks = blocks[0].entries, blocks[1:]
+		}
+		left--
+		if names += kept + end; names > mostNames {
+			return unread, true
 		}
 		if version == 4 {
 			last = append(last[:kept], name...)
@@ -70,6 +83,9 @@ func StrayInIndex(b []byte, sha256 bool) (name string, stray bool) {
 		if isStray(string(last)) {
 			return string(last), true
 		}
+	}
+	if left != 0 || len(blocks) > 0 {
+		return unread, true
 	}
 	return "", false
 }
@@ -90,17 +106,37 @@ func withoutPrefix(b []byte, before int) (rest []byte, kept int, ok bool) {
 	return nil, 0, false
 }
 
-// indexBlocks gives where the extension IEOT says that entries are read by themselves.
-func indexBlocks(b []byte) (at []uint32) {
-	for {
+// mostNames bounds the bytes of all names together, most of which an entry of version 4
+// has from the one before.
+const mostNames = 128 << 20
+
+// block is a row of entries that git may read by itself, without what is before it.
+type block struct{ at, entries uint32 }
+
+// indexBlocks gives those that the extension IEOT lists. Git follows it wherever it
+// leads, to where no entry begins, too. It is false for what cannot be read, and for two,
+// of which git has its own way to find one.
+func indexBlocks(b []byte) (list []block, ok bool) {
+	const head, version = 12, 1
+	for found := false; ; {
 		i := bytes.Index(b, []byte("IEOT"))
-		if i < 0 || len(b)-i < 12 {
-			return at
+		if i < 0 || len(b)-i < head {
+			return list, true
 		}
-		b = b[i+4:]
-		size := min(int(binary.BigEndian.Uint32(b)), len(b)-4)
-		for pair := 8; pair+8 <= size+4; pair += 8 {
-			at = append(at, binary.BigEndian.Uint32(b[pair:]))
+		if binary.BigEndian.Uint32(b[i+8:]) != version { // a name
+			b = b[i+4:]
+			continue
+		}
+		size := binary.BigEndian.Uint32(b[i+4:])
+		b = b[i+head:]
+		if found || size < 4 || uint64(size-4) > uint64(len(b)) {
+			return nil, false
+		}
+		found = true
+		for pairs := b[:(size-4)&^7]; len(pairs) > 0; pairs = pairs[8:] {
+			if n := binary.BigEndian.Uint32(pairs[4:]); n > 0 {
+				list = append(list, block{binary.BigEndian.Uint32(pairs), n})
+			}
 		}
 	}
 }

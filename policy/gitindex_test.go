@@ -3,6 +3,8 @@ package policy_test
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
+	"strings"
 	"testing"
 
 	"skillrun/policy"
@@ -55,20 +57,48 @@ func TestStrayInIndexRefused(t *testing.T) {
 			}
 		}
 	}
-	// A block of entries begins with a whole name, whatever the one before was.
-	b := index(4, false, "foo", "foo.git/x")
-	second := len(index(4, false, "foo"))
-	if name, stray := policy.StrayInIndex(b, false); stray {
-		t.Errorf("control: %q", name)
-	}
-	block := append([]byte("IEOT"), 0, 0, 0, 12, 0, 0, 0, 1)
-	block = append(binary.BigEndian.AppendUint32(block, uint32(second)), 0, 0, 0, 1)
-	if name, stray := policy.StrayInIndex(append(b, block...), false); !stray || name != ".git/x" {
-		t.Errorf("a block: %q %v", name, stray)
-	}
 	for _, b := range [][]byte{[]byte("DIRC"), []byte("0123456789abcdef"), index(5, false), index(2, false, "a")[:60], index(4, false, "a")[:76]} {
 		if _, stray := policy.StrayInIndex(b, false); !stray {
 			t.Errorf("%q is read", b)
+		}
+	}
+}
+
+// blocks is the extension IEOT, with where each row of entries begins and how many it has.
+func blocks(numbers ...int) (b []byte) {
+	b = binary.BigEndian.AppendUint32([]byte("IEOT"), uint32(4+4*len(numbers)))
+	for _, n := range append([]int{1}, numbers...) {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+// TestIndexBlocks: git's threads begin where IEOT says, which is where git has written it
+// or the index is one that cannot be read.
+func TestIndexBlocks(t *testing.T) {
+	same, anew := index(4, false, "foo", "foo.git/x", "z"), index(4, false, "foo", "goo", "z")
+	second, third := len(index(4, false, "foo")), len(index(4, false, "foo", "goo"))
+	elsewhere := append(slices.Clone(anew), index(4, false, ".git/x")[12:]...)
+	for _, c := range []struct {
+		index []byte
+		ieot  []byte
+		want  bool
+	}{
+		{same, nil, false},
+		{anew, blocks(12, 1, second, 2), false},
+		{anew, blocks(12, 1, second, 0, second, 1, third, 1), false},
+		{index(2, false, "aIEOT", "b1"), nil, false},
+		{same, blocks(12, 1, second, 2), true},                                                   // .git/x
+		{elsewhere, blocks(12, 2, len(anew), 1), true},                                           // .git/x
+		{elsewhere, blocks(12, 1, second, 3), true},                                              // .git/x
+		{anew, blocks(12, 1, second, 1), true},                                                   // and one by nobody
+		{anew, blocks(second, 2), true},                                                          // nor the first
+		{anew, blocks(12, 3)[:16], true},                                                         // cut
+		{anew, append(blocks(12, 3), blocks()...), true},                                         // which of them?
+		{index(4, false, slices.Repeat([]string{strings.Repeat("d", 16<<20)}, 9)...), nil, true}, // more names than it is long
+	} {
+		if _, got := policy.StrayInIndex(append(slices.Clone(c.index), c.ieot...), false); got != c.want {
+			t.Errorf("%.100q, %q: %v", c.index, c.ieot, got)
 		}
 	}
 }

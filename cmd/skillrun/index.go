@@ -15,8 +15,8 @@ import (
 	"skillrun/profiles"
 )
 
-// mostIndex is the size of the largest index that is read; that of half a million
-// files is a fifth of it.
+// mostIndex is how much is read of all indexes together; that of half a million files is
+// a fifth of it.
 const mostIndex = 256 << 20
 
 // gitDirectories gives the git directories of the workspace's repository and of the
@@ -50,6 +50,7 @@ func (r *recorder) refuseIndexes() {
 	host := *r.job.host
 	host.FS = newSnapshot()
 	dirs, common := r.gitDirectories(&host)
+	left := int64(mostIndex)
 	for _, dir := range dirs {
 		r.refuseSequences(&host, dir)
 		entries, _ := os.ReadDir(dir)
@@ -57,7 +58,7 @@ func (r *recorder) refuseIndexes() {
 		for _, e := range entries {
 			file := filepath.Join(dir, e.Name())
 			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
-				refuseIndex(file, hasSHA256(&host, common))
+				refuseIndex(file, hasSHA256(&host, common), &left)
 			}
 		}
 	}
@@ -83,27 +84,61 @@ func hasSHA256(h *profiles.Host, common string) (is bool) {
 	return is
 }
 
-func refuseIndex(file string, sha256 bool) {
+// refuseIndex takes an index away if git would follow it; what is left of mostIndex bounds
+// what is read.
+func refuseIndex(file string, sha256 bool, left *int64) {
+	dir := placeOf(file)
+	if dir == nil {
+		return
+	}
+	defer dir.Close()
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return // no more does git
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return // nor this
 	}
-	b, err := io.ReadAll(io.LimitReader(f, mostIndex+1))
-	name, stray := policy.StrayInIndex(b, sha256)
-	if err != nil || len(b) > mostIndex {
-		name, stray = "what cannot be read", true
+	name, stray := "what cannot be read", true
+	if *left -= info.Size(); *left >= 0 {
+		b := make([]byte, info.Size())
+		if _, err := io.ReadFull(f, b); err == nil {
+			name, stray = policy.StrayInIndex(b, sha256)
+		}
 	}
 	if !stray {
 		return
 	}
-	refused := file + ".refused"
-	if err := os.Rename(file, refused); err != nil {
+	refused, err := takeAway(dir, file)
+	if err != nil {
 		say("%s has %s, which git would write: remove it before you call git", named(file), named(name))
 		return
 	}
 	say("%s had %s, which git would have written: it is %s now, and git reset makes another", named(file), named(name), named(refused))
+}
+
+// placeOf opens the directory of a file, which then stays the same whatever another run
+// puts in its place; it is nil where a link led there, since what a link of the run's
+// leads to may be another repository's.
+func placeOf(file string) *os.Root {
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil
+	}
+	is, err := dir.Stat(".")
+	at, fault := filepath.EvalSymlinks(dir.Name())
+	there, gone := os.Lstat(dir.Name())
+	if err != nil || fault != nil || gone != nil || at != dir.Name() || !os.SameFile(is, there) {
+		dir.Close()
+		return nil
+	}
+	return dir
+}
+
+// takeAway gives a file of dir a name that git does not know.
+func takeAway(dir *os.Root, file string) (refused string, err error) {
+	refused = file + ".refused"
+	return refused, dir.Rename(filepath.Base(file), filepath.Base(refused))
 }

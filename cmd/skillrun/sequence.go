@@ -3,12 +3,9 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"skillrun/policy"
 	"skillrun/profiles"
@@ -36,31 +33,40 @@ func (r *recorder) readTodos() {
 func (r *recorder) refuseSequences(host *profiles.Host, dir string) {
 	for _, name := range policy.GitSequences {
 		file := filepath.Join(dir, name)
-		if !changedSince(file, r.begin) && !changedSince(filepath.Dir(file), r.begin) && !changedSince(dir, r.begin) || !r.mayWrite(file) {
-			continue
+		if changedSince(file, r.begin) || changedSince(filepath.Dir(file), r.begin) || changedSince(dir, r.begin) {
+			r.refuseSequence(host, dir, name)
 		}
-		b, err := host.ReadSmall(file, mostSequence)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			continue
-		}
-		words := policy.GitContinues(name, b)
-		if err != nil {
-			words = []string{"what cannot be read"}
-		}
-		known, begun := r.todos[dir]
-		if name == policy.GitTodo {
-			words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
-		}
-		if len(words) == 0 {
-			continue
-		}
-		what, refused := policy.Escape(strings.Join(words[:min(len(words), shownDenials)], ", ")), file+".refused"
-		if name == policy.GitTodo && !begun {
-			say("%s has commands, which git rebase --continue would start: %s; look at them before you continue it", named(file), what)
-		} else if err := os.Rename(file, refused); err != nil {
-			say("%s has what git obeys as it goes on: %s; remove it before you call git", named(file), what)
-		} else {
-			say("%s had what git would have obeyed as it goes on: %s; it is %s now", named(file), what, named(refused))
-		}
+	}
+}
+
+func (r *recorder) refuseSequence(host *profiles.Host, dir, name string) {
+	file := filepath.Join(dir, name)
+	place := placeOf(file)
+	if place == nil {
+		return
+	}
+	defer place.Close()
+	b, err := host.ReadSmall(file, mostSequence)
+	if !r.mayWrite(file) || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	words := policy.GitContinues(name, b)
+	if err != nil {
+		words = []string{"what cannot be read"}
+	}
+	known, begun := r.todos[dir]
+	if name == policy.GitTodo {
+		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
+	}
+	if len(words) == 0 {
+		return
+	}
+	what := policy.Escape(strings.Join(words[:min(len(words), shownDenials)], ", "))
+	if name == policy.GitTodo && !begun {
+		say("%s has commands, which git rebase --continue would start: %s; look at them before you continue it", named(file), what)
+	} else if refused, err := takeAway(place, file); err != nil {
+		say("%s has what git obeys as it goes on: %s; remove it before you call git", named(file), what)
+	} else {
+		say("%s had what git would have obeyed as it goes on: %s; it is %s now", named(file), what, named(refused))
 	}
 }

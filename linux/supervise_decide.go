@@ -87,7 +87,7 @@ func (d *decider) judge(pl place, access profiles.Access) profiles.Verdict {
 	if den := d.denial(pl, access); den != nil {
 		return profiles.Verdict{Denial: den}
 	}
-	if den := d.becoming(pl, access); den != nil {
+	if den, _ := d.becoming(pl, access); den != nil {
 		return profiles.Verdict{Denial: den}
 	}
 	// The directories themselves stay, and can be listed.
@@ -128,17 +128,18 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 
 // becoming gives the denial of what pl is about to be: who changes a control file as
 // git does makes "config.lock" and renames it, and what has that open by then, or
-// another name of it, has the control file. The run makes its own.
-func (d *decider) becoming(pl place, access profiles.Access) *profiles.Denial {
+// another name of it, has the control file. The run does not even make one: who wants to
+// change the file then takes it away, and makes another that would count as the run's.
+func (d *decider) becoming(pl place, access profiles.Access) (den *profiles.Denial, of string) {
 	name, ok := strings.CutSuffix(pl.name, ".lock")
-	if !ok || name == "" || access&(profiles.Write|profiles.Delete) == 0 || d.made(pl) {
-		return nil
+	if !ok || name == "" || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
+		return nil, ""
 	}
 	pl.name, pl.path = name, strings.TrimSuffix(pl.path, ".lock")
 	if den := d.denial(pl, access); den != nil && den.Class == profiles.Control {
-		return den
+		return den, pl.path
 	}
-	return nil
+	return nil, ""
 }
 
 // secret says whether a secret's name counts for nothing at pl, since the run made the
@@ -155,10 +156,15 @@ func (d *decider) secret(pl place) bool {
 }
 
 func (d *decider) rule(pl place, access profiles.Access) ruling {
-	if v := d.judge(pl, access); !v.Allowed {
-		return ruling{errno: errAccess, path: pl.path, access: access, verdict: v}
+	v := d.judge(pl, access)
+	if v.Allowed {
+		return ruling{}
 	}
-	return ruling{}
+	path := pl.path
+	if den, of := d.becoming(pl, access); den != nil && den == v.Denial {
+		path = of
+	}
+	return ruling{errno: errAccess, path: path, access: access, verdict: v}
 }
 
 // pointer rules on a file or link by the name of a directory that leads to

@@ -100,7 +100,7 @@ func TestSupervisedWork(t *testing.T) {
 		{name: "git in an old repository", git: true, needs: "git",
 			before: `git init -q .; git config user.name x; git config user.email x@y; for i in 1 2 3; do echo $i > $i; git add .; git commit -qm $i; done`,
 			script: `echo new > new; git add new; git commit -qm new; git branch side; echo edit >> 1; git commit -qam edit; git gc -q --prune=now; git fsck
-				! git config core.fsmonitor evil; ! test -e .git/config.lock; echo > .git/config.lock; chmod 600 .git/config.lock; echo >> .git/config.lock; rm .git/config.lock; ! rm 2; git checkout -q HEAD~3 || true; test -e 3`},
+				! git config core.fsmonitor evil; ! test -e .git/config.lock; git branch -D side; echo > .git/x.lock; chmod 600 .git/x.lock; echo >> .git/x.lock; rm .git/x.lock; ! rm 2; git checkout -q HEAD~3 || true; test -e 3`},
 		{name: "sqlite wal", needs: "sqlite3", before: `sqlite3 old.db "create table t(a); insert into t values(1)"`,
 			script: `for m in wal delete truncate persist; do sqlite3 old.db "pragma journal_mode=$m; insert into t values(2); update t set a=3; vacuum; select count(*) from t"; done; sqlite3 new.db "create table t(a)"; rm new.db; ! rm old.db`},
 		{name: "database suite", needs: "python3", before: "cat > suite.py <<'END'" + databaseSuite + "END\n", script: "python3 suite.py -q"},

@@ -131,11 +131,12 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 // another name of it, has the control file. The run does not even make one: who wants to
 // change the file then takes it away, and makes another that would count as the run's.
 func (d *decider) becoming(pl place, access profiles.Access) (den *profiles.Denial, of string) {
-	name, ok := strings.CutSuffix(pl.name, ".lock")
-	if !ok || name == "" || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
+	i := strings.LastIndexByte(pl.name, '.')
+	if i <= 0 || !strings.EqualFold(pl.name[i:], ".lock") || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
 		return nil, ""
 	}
-	pl.name, pl.path = name, strings.TrimSuffix(pl.path, ".lock")
+	pl.path = pl.path[:len(pl.path)-len(pl.name[i:])]
+	pl.name = pl.name[:i]
 	if den := d.denial(pl, access); den != nil && den.Class == profiles.Control {
 		return den, pl.path
 	}

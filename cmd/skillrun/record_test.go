@@ -23,6 +23,7 @@ func TestSpare(t *testing.T) {
 		{"write", "/proc/7/comm", "", false},
 		{"write", "/proc/7/oom_score_adj", "", false},
 		{"read", "/sys/devices/pci0/block/vda/queue/rotational", "", true},
+		{"read", "/sys/devices/system/clocksource/clocksource0/current_clocksource", "", true},
 		{"read", "/sys/devices/pci0/block/vda/queue/scheduler", "", false},
 		{"write", "/var/cache/fontconfig", "", true},
 		{"create", "/var/cache/fontconfig/8-le64.cache-8.TMP-a", "", true},

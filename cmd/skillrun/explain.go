@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,11 +23,11 @@ func explainCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "say what a run may do, and why, from the compiled plan",
-		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H:P] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
+		UsageText: "skillrun explain --skill DIR [--path P --access r|w|x|c|d] [--host H[:P]] [--env N] [--platform darwin] [--for-host FILE] [-- COMMAND]",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "path", Usage: "ask about the file or directory `PATH`"},
 			&cli.StringFlag{Name: "access", Value: "r", Usage: "what to do with it: `LETTERS` of rwxcd (read, write, execute, create, delete)"},
-			&cli.StringFlag{Name: "host", Usage: "ask about a connection to `HOST:PORT`"},
+			&cli.StringFlag{Name: "host", Usage: "ask about a connection to `HOST[:PORT]`, port 443 where none is named"},
 			&cli.StringFlag{Name: "env", Usage: "ask about the variable `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
 		}, append(platformFlags(), policyFlags()...)...),
@@ -78,7 +79,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 			return err
 		}
 	}
-	if host := c.String("host"); host != "" {
+	if host := withPort(c.String("host")); host != "" {
 		asked = true
 		if err := explainHost(w, j, p, confirmed, receipt, host); err != nil {
 			return err
@@ -281,6 +282,14 @@ func sharedAbove(path string) string {
 		}
 	}
 	return ""
+}
+
+// withPort gives a host that is asked about without a port that of HTTPS.
+func withPort(host string) string {
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); host != "" && (err == nil || !strings.ContainsAny(host, ":/")) {
+		return host + ":443"
+	}
+	return host
 }
 
 func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, target string) error {

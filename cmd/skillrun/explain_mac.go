@@ -47,7 +47,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 			}
 		}
 	}
-	if host := c.String("host"); host != "" {
+	if host := withPort(c.String("host")); host != "" {
 		asked = true
 		what := "connect " + host
 		if m.profile.Network.Mode == profiles.NetHosts {

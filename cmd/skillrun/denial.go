@@ -12,6 +12,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/linux"
+	"skillrun/policy"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -95,7 +96,12 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 	if p != nil {
 		workspace = p.Workspace
 	}
-	if g := grantFlag(grantOf(j, &d, workspace)); g != "" {
+	grant := grantOf(j, &d, workspace)
+	if held := heldBy(j, grant, &d); held != "" {
+		b.WriteString(" - a grant would have no effect: " + held)
+		return b.String()
+	}
+	if g := grantFlag(grant); g != "" {
 		b.WriteString(" - to allow: " + g)
 	}
 	if d.What == "socket" || d.What == sandbox.SocketIPv6 {
@@ -117,6 +123,32 @@ func lasting(d *profiles.Denial) string {
 		return "no grant lifts it while the directory cannot be listed"
 	}
 	return ""
+}
+
+// heldBy says which entry of a manifest or a configuration denies what was refused,
+// a variable where d says nothing, so that the grant does not lift it; "" if none does.
+func heldBy(j *job, grant string, d *sandbox.Refusal) string {
+	capability, name, _ := strings.Cut(grant, ":")
+	r := policy.Request{Capability: capability, Confined: true, Place: policy.Place{Workspace: j.workspace, Home: j.host.Home}, Time: time.Now()}
+	if den := d.Verdict.Denial; den != nil && den.Class == profiles.Plain {
+		r.Capability = den.Origin.Capability
+	}
+	if j.skill != nil {
+		r.Place.Skill = j.skill.Dir
+	}
+	switch {
+	case d.Path != "":
+		r.Paths = []string{d.Path}
+	case d.Host != "":
+		r.Hosts = []string{d.Target()}
+	case d.What == "":
+		r.Names = []string{name}
+	}
+	a := j.set.Decide(r)
+	if a.Entry == nil || a.Entry.Effect != policy.Deny {
+		return ""
+	}
+	return a.Entry.Pos.String() + " denies " + r.Capability
 }
 
 // grantFlag is a grant as it is typed to a shell, since people paste it and a

@@ -87,7 +87,7 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, p, receipt, name)
+		explainEnv(w, j, p, receipt, name)
 	}
 	if !asked {
 		explainAll(w, j, p, confirmed, receipt, cache)
@@ -141,9 +141,13 @@ func originText(o profiles.Origin) string {
 }
 
 // answerGrant says what would allow what nothing grants, as a denial does.
-func answerGrant(w io.Writer, grant string) {
+func answerGrant(w io.Writer, j *job, grant string, d *sandbox.Refusal) {
 	if _, err := policy.ParseGrant(grant, "explain"); err != nil {
 		return // not as it stands: the name of a variable with a space in it
+	}
+	if held := heldBy(j, grant, d); held != "" {
+		fmt.Fprintf(w, "  note:   a grant would have no effect: %s\n", held)
+		return
 	}
 	if g := grantFlag(grant); g != "" {
 		fmt.Fprintf(w, "  allow:  %s\n", g)
@@ -228,7 +232,7 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 			why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
 		}
 		answer(w, bit.Word()+" "+resolved, v.Allowed, why, origin, clauseOf(r, clause))
-		answerGrant(w, lifted.Grant())
+		answerGrant(w, j, lifted.Grant(), &lifted)
 		if v.Allowed {
 			for _, line := range besides(p, resolved, bit) {
 				fmt.Fprintf(w, "  not:    %s\n", policy.Escape(line))
@@ -255,7 +259,8 @@ func explainSocket(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt,
 		why = "nothing grants it"
 	}
 	answer(w, "connect "+path, false, why, profiles.Origin{}, clauseOf(r, profiles.ClauseUnix))
-	answerGrant(w, (&sandbox.Refusal{Socket: true, Path: path}).Grant())
+	lifted := sandbox.Refusal{Socket: true, Path: path}
+	answerGrant(w, j, lifted.Grant(), &lifted)
 }
 
 // besides lists what in a directory is denied although that itself is not: names
@@ -360,14 +365,14 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		}
 	}
 	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
-	answerGrant(w, hostGrant(j, &lifted))
+	answerGrant(w, j, hostGrant(j, &lifted), &lifted)
 	if rule != nil && via != "" {
 		fmt.Fprintf(w, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
 	}
 	return nil
 }
 
-func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name string) {
+func explainEnv(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, name string) {
 	clause := clauseOf(r, profiles.ClauseEnvironment)
 	for _, v := range p.Env.Set {
 		if v.Name == name {
@@ -386,7 +391,7 @@ func explainEnv(w io.Writer, p *profiles.Profile, r profiles.Receipt, name strin
 	}
 	answer(w, "variable "+name, passes, why, o, clause)
 	if !passes && p.Env.Steers(name) {
-		answerGrant(w, "env_var.read:"+name)
+		answerGrant(w, j, "env_var.read:"+name, &sandbox.Refusal{})
 	}
 }
 

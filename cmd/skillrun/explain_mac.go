@@ -63,7 +63,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, m.profile, m.policy.Receipt, name)
+		explainEnv(w, j, m.profile, m.policy.Receipt, name)
 	}
 	if !asked {
 		confirmed, err := j.confirmed(m.profile)

@@ -27,7 +27,7 @@ func offerable(j *job, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, b
 	if ofDirectory(d) && (p.Workspace == "" || !strings.HasPrefix(d.Path, p.Workspace+"/")) {
 		return policy.Entry{}, false // of all that the directory holds
 	}
-	if d.Verdict.Denial != nil || text == "" || d.Private != "" || useless(d) != "" || mountFlag(j, d) != "" || changesSkill(p, d) || socketWarning(j.host, d) != "" {
+	if d.Verdict.Denial != nil || text == "" || d.Private != "" || useless(d) != "" || mountFlag(j, d) != "" || changesSkill(p, d) || socketWarning(j.host, d) != "" || heldBy(j, text, d) != "" {
 		return policy.Entry{}, false
 	}
 	e, err := policy.ParseGrant(text, "prompt")

@@ -351,7 +351,7 @@ const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
 const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`
 
 // wanting says what the command or the skill's script names and did not get, of which
-// nobody was refused anything: a variable that is set, or, unless something else was
+// nobody was refused anything: variables that are set, or, unless something else was
 // refused, what lies in HOME. Without the variable $RUNNER_TEMP/f is /f, and that is
 // what a line about it is of.
 func (r *recorder) wanting(refused bool) {
@@ -360,25 +360,21 @@ func (r *recorder) wanting(refused bool) {
 	}
 	script, text := r.ownScript()
 	words := []byte(strings.Join(r.job.argv, " "))
-	for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
-		if r.profile.Env.Lets(name) || !strings.Contains(strings.Trim(name, "_"), "_") || strings.HasPrefix(name, "XDG_") {
-			continue
+	withheld := func(text []byte) (names []string) {
+		for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
+			if r.job.host.Env[name] != "" && !r.profile.Env.Lets(name) && strings.Contains(strings.Trim(name, "_"), "_") && !strings.HasPrefix(name, "XDG_") &&
+				regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
+				names = append(names, name)
+			}
 		}
-		whose, plain := "the command", regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`)
-		if plain.Match(text) {
-			whose = named(script)
-		} else if !plain.Match(words) {
-			continue
-		}
-		answer := "; " + grantFlag("env_var.read:"+name) + " passes it"
-		switch {
-		case r.profile.Env.Steers(name):
-		case isTerminal(os.Stderr):
-			answer = "; " + grantFlag("secrets.read:"+name) + " passes it"
-		default:
-			answer = " - this needs the user"
-		}
-		hint("%s names %s, which is set and was withheld%s", whose, name, answer)
+		return names[:min(len(names), shownDenials)]
+	}
+	whose, names := named(script), withheld(text)
+	if len(names) == 0 {
+		whose, names = "the command", withheld(words)
+	}
+	if len(names) > 0 {
+		r.tellWithheld(whose, names)
 		return
 	}
 	if refused {
@@ -395,6 +391,35 @@ func (r *recorder) wanting(refused bool) {
 	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(text) {
 		hint("%s names HOME, which was the run's own: of yours it shows what is granted, as by --grant filesystem.read:~/DIR", named(script))
 	}
+}
+
+// tellWithheld says which variables were named and withheld, and what passes them.
+func (r *recorder) tellWithheld(whose string, names []string) {
+	are, pass := "which is set and was withheld", " passes it"
+	if len(names) > 1 {
+		are, pass = "which are set and were withheld", " pass them"
+	}
+	flags := ""
+	for _, name := range names {
+		grant := "secrets.read:" + name
+		if r.profile.Env.Steers(name) {
+			grant = "env_var.read:" + name
+		} else if !isTerminal(os.Stderr) {
+			pass = " - this needs the user"
+		}
+		held := heldBy(r.job, grant, &sandbox.Refusal{})
+		if _, rule := r.profile.Env.Passes(name); rule != nil && rule.Origin.Capability != "" {
+			held = rule.Origin.Source + " denies " + rule.Origin.Capability
+		}
+		if held != "" {
+			pass = " - a grant would have no effect: " + held
+		}
+		flags += " " + grantFlag(grant)
+	}
+	if strings.HasPrefix(pass, " p") {
+		pass = ";" + flags + pass
+	}
+	hint("%s names %s, %s%s", whose, strings.Join(names, ", "), are, pass)
 }
 
 // searched are the variables by which interpreters find modules: a program does not

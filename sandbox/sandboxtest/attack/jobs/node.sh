@@ -26,3 +26,10 @@ echo 'require("node:test")("t", () => {})' > t.test.js; node --test 2>&1 | grep 
 echo '{"name": "top", "version": "1.0.0", "scripts": {"hello": "echo from npm"}}' > package.json; npm run -s hello; npm pkg get name; npm ls 2>&1 | grep -c top
 #: npm installs a directory needs=npm
 mkdir dep; echo '{"name": "dep", "version": "1.0.0", "main": "i.js"}' > dep/package.json; echo 'module.exports = "dep"' > dep/i.js; echo '{"name": "top", "version": "1.0.0"}' > package.json; (cd dep && npm pack --silent); npm install --offline --no-audit --no-fund --silent ./dep/dep-1.0.0.tgz; node -p 'require("dep")'
+#: a cluster that serves needs=node flags=--grant=network.client:localhost:1
+cat > c.js <<'E'
+const c = require("cluster"), h = require("http")
+if (c.isPrimary) { const w = c.fork(); w.on("message", p => h.get("http://127.0.0.1:" + p, r => r.on("data", d => { console.log(String(d)); w.kill() }))); w.on("exit", () => process.exit(0)) }
+else { const s = h.createServer((q, r) => r.end("served")).listen(0, "127.0.0.1", () => process.send(s.address().port)) }
+E
+node c.js

@@ -44,6 +44,10 @@ python3 -c 'import os; print(os.readlink("/proc/self/cwd") == os.getcwd(), len(o
 command -v curl > /dev/null && { echo x > f; curl -s "file://$PWD/f"; } || echo x
 #: openssl
 command -v openssl > /dev/null && openssl rand -hex 8 | wc -c | tr -d ' ' || echo 17; echo x | sha256sum
+#: openssl, a certificate and a cipher needs=openssl
+d=$(mktemp -d); openssl req -x509 -newkey rsa:2048 -nodes -keyout $d/key -out $d/cert -subj /CN=x -days 1 2>/dev/null; openssl x509 -in $d/cert -noout -subject; echo x | openssl enc -aes-256-cbc -pbkdf2 -k p | openssl enc -d -aes-256-cbc -pbkdf2 -k p
+#: gpg with keys of its own needs=gpg
+export GNUPGHOME=$(mktemp -d); gpg --batch -q --passphrase '' --quick-gen-key 'A <a@example.test>' default default never 2>/dev/null; echo hi > f; gpg --batch -q -se -r a@example.test -o f.gpg f; gpg --batch -q -d f.gpg 2>/dev/null; gpgconf --kill all
 #: sqlite with a journal
 python3 - <<'X'
 import sqlite3

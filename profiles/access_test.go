@@ -89,3 +89,26 @@ func TestDenialThrough(t *testing.T) {
 		}
 	}
 }
+
+// TestUnresolved: an address is denied to a name in vain where somebody else resolves
+// it; one that is granted by address or is localhost's is not resolved.
+func TestUnresolved(t *testing.T) {
+	for _, c := range []struct {
+		host, except string
+		want         bool
+	}{
+		{"a.example", "9.9.9.9", true},
+		{"a.example", "", false},
+		{"9.9.9.0/24", "9.9.9.9", false},
+		{"localhost", "127.0.0.1", false},
+	} {
+		rule := profiles.HostRule{Host: c.host}
+		if c.except != "" {
+			rule.Except = []string{c.except}
+		}
+		n := profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{rule}}
+		if note := n.Unresolved(); (note != "") != c.want {
+			t.Errorf("%s but %s: %q", c.host, c.except, note)
+		}
+	}
+}

@@ -21,7 +21,6 @@ type Denied struct {
 	PID       int
 	Operation string // "file-read-data"
 	Object    string // a path, an address, a service; "" if there is none
-	Time      string // as the log has it
 }
 
 // Access gives the access that the operation needs, 0 if it is not about a
@@ -69,12 +68,10 @@ func ReadDenials(r io.Reader, tag string) ([]Denied, error) {
 		}
 		var entry struct {
 			Message string `json:"eventMessage"`
-			Time    string `json:"timestamp"`
 		}
 		if json.Unmarshal(line, &entry) == nil {
 			if d, ok := parseDenial(entry.Message, tag); ok && !seen[d] {
 				seen[d] = true
-				d.Time = entry.Time
 				denials = append(denials, d)
 			}
 		}

@@ -118,8 +118,8 @@ func TestReadDenials(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []darwin.Denied{
-		{Process: "cat", PID: 123, Operation: "file-read-data", Object: "/Users/ann/.ssh/id", Time: "2026-01-02 03:04:05"},
-		{Process: "my (odd) app", PID: 7, Operation: "file-write-create", Object: "/a b\nc", Time: "2026-01-02 03:04:06"},
+		{Process: "cat", PID: 123, Operation: "file-read-data", Object: "/Users/ann/.ssh/id"},
+		{Process: "my (odd) app", PID: 7, Operation: "file-write-create", Object: "/a b\nc"},
 		{Process: "ls", PID: 9, Operation: "lsopen"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

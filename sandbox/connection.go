@@ -26,7 +26,7 @@ func (s *Spec) connection(v egress.Verdict) {
 		host = v.Addr.String()
 	}
 	s.Refused(Refusal{
-		Time: v.Start, Host: host, Port: port, Why: v.Reason.Text(), Grantable: v.Reason.Grantable(), Private: private(&v),
+		Host: host, Port: port, Why: v.Reason.Text(), Grantable: v.Reason.Grantable(), Private: private(&v),
 		Verdict: profiles.Verdict{Host: v.Rule}, What: string(v.Door) + " " + string(v.Reason),
 	})
 }

@@ -134,7 +134,6 @@ type Inner struct {
 
 // Refusal is something that the run tried and did not get.
 type Refusal struct {
-	Time time.Time
 	// Access and Path for files; Path alone, "host:port" or a socket's name,
 	// for connections.
 	Access profiles.Access

@@ -422,7 +422,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 	}
 	if spec.Refused != nil {
 		config.Verdict = func(r linux.Refusal) {
-			refusal := Refusal{Time: time.Now(), Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process, Made: r.Made, Within: r.Within, Inner: r.Inner, Passed: passed}
+			refusal := Refusal{Access: r.Access, Path: r.Path, Socket: isSocketCall(r.Call), Verdict: r.Verdict, Why: r.Why, What: r.Call, PID: r.Process, Made: r.Made, Within: r.Within, Inner: r.Inner, Passed: passed}
 			if r.Access&profiles.Delete != 0 {
 				info, err := os.Lstat(r.Path)
 				refusal.Link = err == nil && info.Mode()&fs.ModeSymlink != 0

@@ -317,10 +317,6 @@ func (s *seatbelt) tell(spec *Spec, p *profiles.Profile, tag string, since time.
 // are left out, as on Linux: every walk along a path makes some.
 func refusal(d *darwin.Denied, p *profiles.Profile) (Refusal, bool) {
 	r := Refusal{Access: d.Access(), Path: d.Object, What: d.Operation, PID: d.PID}
-	var err error
-	if r.Time, err = time.Parse("2006-01-02 15:04:05.999999-0700", d.Time); err != nil {
-		r.Time = time.Now()
-	}
 	switch d.Operation {
 	case "file-read-metadata", "file-read-xattr":
 		return r, false

@@ -21,7 +21,6 @@ type recorder struct {
 	log     *audit.Log
 	job     *job
 	profile *profiles.Profile
-	path    string
 	report  string
 	show    bool // denials as they happen
 	person  bool // who is told what would lift some
@@ -90,7 +89,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 		return nil, err
 	}
 	r := &recorder{
-		cache: cache, log: log, job: j, profile: p, sum: m.Sum, path: path,
+		cache: cache, log: log, job: j, profile: p, sum: m.Sum,
 		report: c.String("report"), show: showsDenials(c, j), person: isTerminal(os.Stderr), session: c.String("session"),
 		id: audit.NewID(), begin: time.Now(), index: map[audit.Denial]int{}, known: make(chan struct{}), todos: map[string][]string{},
 	}

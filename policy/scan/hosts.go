@@ -114,7 +114,6 @@ func addresses(text string, found map[string]bool) {
 type Block struct {
 	Lang string // "shell", "python" or "javascript"
 	Text string
-	Line int // of its first line, from 1
 }
 
 // Blocks lists the fenced blocks of a Markdown text that are in a language that
@@ -123,7 +122,7 @@ func Blocks(src string) []Block {
 	var list []Block
 	var open *Block
 	fence := ""
-	for n, line := range strings.SplitAfter(src, "\n") {
+	for _, line := range strings.SplitAfter(src, "\n") {
 		t := strings.TrimSpace(line)
 		if open == nil && fence == "" {
 			for _, mark := range [...]string{"```", "~~~"} {
@@ -131,7 +130,7 @@ func Blocks(src string) []Block {
 					fence = mark
 					word := strings.ToLower(strings.Trim(strings.SplitN(strings.TrimLeft(info, "`~ {."), " ", 2)[0], "}"))
 					if lang := blockLanguage(word); lang != "" {
-						open = &Block{Lang: lang, Line: n + 2}
+						open = &Block{Lang: lang}
 					}
 				}
 			}

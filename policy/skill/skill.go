@@ -27,9 +27,8 @@ const MaxManifest = 1 << 20
 
 // Skill is a skill as it lies on the disk.
 type Skill struct {
-	Given  string // the directory as named by the caller
-	Dir    string // absolute, links followed: rules and digests are about this one
-	Linked bool   // Given leads there through a symbolic link
+	Given string // the directory as named by the caller
+	Dir   string // absolute, links followed: rules and digests are about this one
 	// Name is for display: what SKILL.md says, else the directory's name.
 	// Version may be "".
 	Name, Version string
@@ -71,7 +70,6 @@ func Open(dir string) (*Skill, error) {
 		}
 		return fail(bare(err))
 	}
-	s.Linked = s.Dir != abs
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		if st, e := os.Stat(s.Dir); e == nil && !st.IsDir() {

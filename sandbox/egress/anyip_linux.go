@@ -203,27 +203,6 @@ func netlink(kind, flags uint16, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// Make makes the sockets on the calling thread, which must be in the namespace.
-// It gives their descriptors; -1 stands for an optional one that this kernel
-// does not have. A launcher that clones does the same by raw system calls.
-func (ns *Namespace) Make() ([]int, error) {
-	var fds []int
-	for _, s := range ns.Sockets {
-		fd, err := unix.Socket(s.Family, s.Type, s.Protocol)
-		if err != nil && !s.Optional {
-			for _, fd := range fds {
-				unix.Close(fd)
-			}
-			return nil, fmt.Errorf("socket for port %d: %w", s.Port, err)
-		}
-		if err != nil {
-			fd = -1
-		}
-		fds = append(fds, fd)
-	}
-	return fds, nil
-}
-
 // configure makes every address of the netlink socket's namespace local. It
 // refuses the namespace that we are in ourselves: there, it would take the
 // machine off the net.

@@ -47,7 +47,6 @@ func (g *Gate) exchange(c net.Conn, door Door) *exchange {
 // report ends the exchange's story.
 func (x *exchange) report() {
 	x.drop()
-	x.v.Duration = x.g.cfg.Now().Sub(x.v.Start)
 	x.v.Sent, x.v.Received = x.sent.Load(), x.rcvd.Load()
 	x.v.Allowed = x.v.Reason == Granted
 	if x.rule != nil {

@@ -72,9 +72,8 @@ func (r Reason) Grantable() bool {
 // refused name: everything an audit record needs. It is reported once, when
 // the connection is over.
 type Verdict struct {
-	Start    time.Time
-	Duration time.Duration
-	Door     Door
+	Start time.Time
+	Door  Door
 	// Name is the host that the run asked for; "" if it went to an address.
 	// It comes from the run: escape it before it reaches a terminal.
 	Name     string

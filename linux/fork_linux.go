@@ -36,7 +36,7 @@ type step struct {
 	want syscall.Errno
 	// flags: see below.
 	flags uint8
-	// what names the step in errors; it indexes stepNames.
+	// what names the step in errors; it indexes stageNames.
 	what stage
 	// filters is what a counted step must find in text, which it reads.
 	filters uint16

@@ -160,6 +160,7 @@ func TestWorkspaceDenials(t *testing.T) {
 		"/w/main.go":                         "rw",
 		"/w/.env":                            "",
 		"/w/a/.env.production":               "",
+		"/w/gha-creds-910db60f450d15e4.json": "",
 		"/w/.env.example":                    "rw",
 		"/w/tls/server.PEM":                  "",
 		"/w/.git/hooks/pre-commit":           "r",
@@ -374,7 +375,7 @@ func TestEnvDefaults(t *testing.T) {
 	if ok, _ := e.Passes("FOO"); !ok {
 		t.Error("FOO does not pass a wildcard")
 	}
-	for _, name := range []string{"LD_PRELOAD", "BASH_ENV", "NODE_OPTIONS", "GITHUB_TOKEN", "my_secret", "AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "SKILLRUN_PROFILE", "GIT_SSH_COMMAND", "PYTHONPATH", "https_proxy", "DYLD_INSERT_LIBRARIES", "SSH_AUTH_SOCK", "CI_REPOSITORY_URL"} {
+	for _, name := range []string{"LD_PRELOAD", "BASH_ENV", "NODE_OPTIONS", "GITHUB_TOKEN", "my_secret", "AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "SKILLRUN_PROFILE", "GIT_SSH_COMMAND", "PYTHONPATH", "https_proxy", "DYLD_INSERT_LIBRARIES", "SSH_AUTH_SOCK", "CI_REPOSITORY_URL", "CIRCLE_OIDC_TOKEN_V2"} {
 		if ok, _ := e.Passes(name); ok {
 			t.Errorf("%s passes", name)
 		}

@@ -69,6 +69,7 @@ var denyRows = []denyRow{
 	{Name: "ACTIONS_*", Reason: "tokens of the CI runner"},
 	{Name: "GH_*", Reason: "tokens"},
 	{Name: "CI_JOB_*", Reason: "tokens of the CI runner"},
+	{Name: "CIRCLE_OIDC_*", Reason: "tokens of the CI runner"},
 	{Name: "CI_REPOSITORY_URL", Reason: "an address with the token of the CI runner"},
 	{Name: "CI_REGISTRY_*", Reason: "tokens of the CI runner"},
 	{Name: "ANTHROPIC_*", Reason: "keys and endpoints of the agent"},

@@ -330,6 +330,7 @@ var secretRows = []secretRow{
 	{Match: "id_ecdsa*", Reason: "SSH private keys"},
 	{Match: "id_ed25519*", Reason: "SSH private keys"},
 	{Match: "credentials*.json", Reason: "cloud credentials"},
+	{Match: "gha-creds-*.json", Reason: "Google credentials that a CI job was given"},
 	{Match: "client_secret*.json", Reason: "OAuth client secrets"},
 	{Match: "service-account*.json", Reason: "Google service account keys"},
 	{Match: "serviceAccount*.json", Reason: "Google service account keys"},

@@ -13,7 +13,8 @@ import (
 // mount namespace: then the tree around them can be granted whole, new files
 // can appear beside them, and nothing has to be carved. A name is masked only
 // if nothing of it may be used: an exception beneath it, or an access that is
-// not denied, leaves it to be carved. So does a file system that has it by other
+// not denied, leaves it to be carved, and so does a file in a directory that is to
+// read as empty. So does a file system that has it by other
 // spellings, too: the mount would be on one of them.
 func (c *compiler) mask() {
 	if c.plan.Namespaces == 0 || c.facts.Masked == "" {
@@ -35,6 +36,8 @@ func (c *compiler) mask() {
 		case !ok:
 			rest = append(rest, p) // in a closed directory
 		case c.respelt(p.path):
+			rest = append(rest, p)
+		case info.IsDir() && slices.ContainsFunc(c.plan.Empty, func(file string) bool { return inTree(p.path, file) }):
 			rest = append(rest, p)
 		case info.IsDir():
 			masked = p.path
@@ -139,10 +142,7 @@ func (c *compiler) mounts() {
 		view = append(view, Mount{Kind: MountBind, Target: "/proc/keys", Source: emptyFile})
 	}
 	for _, p := range c.plan.Empty {
-		hidden := func(m Mount) bool { return m.Kind == MountMaskDir && inTree(m.Target, p) }
-		if !slices.ContainsFunc(c.plan.Mounts, hidden) {
-			view = append(view, Mount{Kind: MountBind, Target: p, Source: emptyFile})
-		}
+		view = append(view, Mount{Kind: MountBind, Target: p, Source: emptyFile})
 	}
 	for i := range c.plan.Layers {
 		for j := range c.plan.Layers[i].Rules {

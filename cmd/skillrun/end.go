@@ -249,7 +249,7 @@ func (r *recorder) leftInHome(home, name string) {
 
 // unnamed gives those of all names that the files of the run's skill do not have in them.
 func (r *recorder) unnamed(all ...string) []string {
-	if r.job.skill == nil {
+	if r.job.skill == nil || len(all) == 0 {
 		return all
 	}
 	left := 256
@@ -280,7 +280,7 @@ func (r *recorder) leftInTemp() {
 	var files, trees []string
 	for _, e := range entries {
 		name := "/tmp/" + e.Name()
-		if name == "/tmp/.X11-unix" { // there from the beginning, for sockets
+		if name == "/tmp/.X11-unix" || strings.HasPrefix(r.temp, name+"/") { // there from the beginning
 			continue
 		}
 		switch {

@@ -4,6 +4,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,6 +59,7 @@ func blind() {
 		{Code: ret, K: unix.SECCOMP_RET_ERRNO},
 		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
 	}
+	runtime.LockOSThread() // no_new_privs is a thread's, and the filter wants it
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		log.Fatal(err)
 	}

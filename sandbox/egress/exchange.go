@@ -20,7 +20,7 @@ type exchange struct {
 	c    net.Conn
 	v    Verdict
 	buf  []byte // bytes of the run, read and not yet passed on
-	held int64  // bytes counted as such
+	held int64  // bytes of it that are counted
 	seen bool   // buf was inspected
 	http bool   // each request has to be checked
 	sent atomic.Int64
@@ -205,8 +205,7 @@ func (x *exchange) read(until time.Time) error {
 	b, n, err := x.g.buffers.read(x.c)
 	if n > 0 {
 		x.buf = append(x.buf, b[:n]...)
-		x.held += int64(n)
-		if x.g.heads.Add(int64(n)) > maxHeads {
+		if x.tally() > maxHeads {
 			err = errCrowd
 		}
 	}
@@ -217,8 +216,14 @@ func (x *exchange) read(until time.Time) error {
 // drop forgets what was read.
 func (x *exchange) drop() {
 	x.buf = nil
-	x.g.heads.Add(-x.held)
-	x.held = 0
+	x.tally()
+}
+
+// tally counts of this connection what buf has now, and gives the sum of all.
+func (x *exchange) tally() int64 {
+	n := int64(len(x.buf)) - x.held
+	x.held += n
+	return x.g.heads.Add(n)
 }
 
 var errCrowd = errors.New("too many incomplete heads")

@@ -832,6 +832,42 @@ func TestManyHeads(t *testing.T) {
 	}
 }
 
+// TestLongBody sends more by one connection than there may be of heads: what was
+// passed on counts no more, in whatever pieces it came.
+func TestLongBody(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	g, _ := newGate(t, n)
+	run := newRun(t, g, n)
+	const size = 40 << 20
+	block := strings.Repeat("x", 7000)
+	bodies := map[string]string{
+		"length": fmt.Sprintf("Content-Length: %d\r\n\r\n", size) + strings.Repeat("x", size),
+		"chunks": "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", len(block), block), size/len(block)) + "0\r\n\r\n",
+	}
+	for kind, body := range bodies {
+		try := func(p place) (got string) {
+			c, err := p.dial("good.example", 80)
+			if err != nil {
+				return err.Error()
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(20 * time.Second))
+			_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: good.example\r\n"+body)
+			b := make([]byte, 200)
+			k, _ := c.Read(b)
+			return fmt.Sprintf("%q %v", b[:k], err)
+		}
+		want, got := try(place{w, nameServer}), ""
+		if !strings.Contains(want, "method=POST body=4") {
+			t.Fatalf("%s, outside: %s", kind, want)
+		}
+		if run.in(func() { got = try(place{w, insideDNS}) }); got != want {
+			t.Errorf("%s: %s; want %s", kind, got, want)
+		}
+	}
+}
+
 func TestSummaryIsBounded(t *testing.T) {
 	var s egress.Summary
 	for i := range 10000 {

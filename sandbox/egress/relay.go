@@ -167,6 +167,7 @@ func (x *exchange) pass(f *flow, up net.Conn, n int64) error {
 			return err
 		}
 		x.buf = x.buf[m:]
+		x.tally() // what was passed on fills nothing
 		n -= m
 	}
 	if len(x.buf) == 0 {

@@ -263,6 +263,10 @@ func attempts() []attempt {
 		{"method override with underscores", "target=/override", say("read.example", 80, "GET /override HTTP/1.1\r\nHost: read.example\r\nX_HTTP_Method_Override: DELETE\r\n\r\n")},
 		{"WebSocket under read-only", "target=/ws", say("read.example", 80, "GET /ws HTTP/1.1\r\nHost: read.example\r\nUpgrade: websocket\r\n\r\n")},
 		{"POST to a read-only address", "method=POST", say("203.0.113.9", 80, "POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 0\r\n\r\n")},
+		{"POST to another host at an address for reading with a name for more", "method=POST", say("mixed.example", 80, "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n")},
+		{"POST to another host there after a GET", "method=POST", say("mixed.example", 80, get("evil.example"), "POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n")},
+		{"WebSocket to another host there", "target=/ws", say("mixed.example", 80, "GET /ws HTTP/1.1\r\nHost: evil.example\r\nUpgrade: websocket\r\n\r\n")},
+		{"tunnel through that address", "method=CONNECT", say("mixed.example", 80, "CONNECT evil.example:443 HTTP/1.1\r\nHost: mixed.example\r\n\r\n")},
 		// TLS: another name at an allowed address.
 		{"SNI of another", "sni=evil.example", say("cdn.example", 443, string(hello("evil.example")))},
 		{"SNI of another, after a silence", "sni=evil.example", func(p place) {
@@ -386,6 +390,8 @@ func TestReached(t *testing.T) {
 		{"mapped address", "at=192.0.2.7", say("::ffff:192.0.2.7", 80, get("whatever.test"))},
 		{"prefix", "at=198.51.100.77", say("198.51.100.77", 7000, "x")},
 		{"read-only address", "at=203.0.113.9", say("203.0.113.9", 80, get("whatever.test"))},
+		{"any host at an address for reading with a name for more", "host=whatever.test", say("mixed.example", 80, get("whatever.test"))},
+		{"POST to that name", "method=POST host=mixed.example", say("mixed.example", 80, "POST / HTTP/1.1\r\nHost: mixed.example\r\nContent-Length: 0\r\n\r\n")},
 		{"server speaks first", `ssh client="hi\n"`, say("server-first.test", 2222, "", "hi\n")},
 		{"neither HTTP nor TLS", "echo at=93.184.216.94", say("server-first.test", 7000, "\x00\x01binary")},
 		{"WebSocket", "target=/ws", say("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},

@@ -228,7 +228,8 @@ func (x *exchange) tally() int64 {
 
 var errCrowd = errors.New("too many incomplete heads")
 
-// judge says what buf means, or errMore.
+// judge says what buf means, or errMore. It is asked where a name decides, or
+// an address that is granted for reading only.
 func (x *exchange) judge() (Reason, error) {
 	switch classify(x.buf) {
 	case unclear:
@@ -252,13 +253,11 @@ func (x *exchange) judge() (Reason, error) {
 		x.http = true
 		return x.judgeHead(&h), nil
 	case oddTLS:
-		if x.addr == nil {
-			return Malformed, nil
-		}
+		return Malformed, nil
 	}
 	// Not TLS, not HTTP: nothing names a host. The ports of the web carry
 	// nothing else.
-	if x.rule.ReadOnly || x.addr == nil && (x.v.Port == 80 || x.v.Port == 443) {
+	if x.rule.ReadOnly || x.v.Port == 80 || x.v.Port == 443 {
 		return Malformed, nil
 	}
 	return Granted, nil
@@ -295,34 +294,42 @@ func (x *exchange) choose(name string) {
 // judgeHead checks one request.
 func (x *exchange) judgeHead(h *head) Reason {
 	x.v.HTTPHost = cut(h.host)
-	if x.addr == nil {
-		for _, s := range []string{h.authority, h.host} {
-			if s == "" {
-				continue
-			}
-			t, _, err := splitHostPort(s)
-			if slices.Contains(loopback[:], t.Addr) {
-				t.Name = localhost
-			}
-			if err != nil || t.Name == "" || x.names[t.Name] == nil {
-				return Mismatch
-			}
-			if x.dialed && t.Name != x.v.Name && x.names[t.Name] != x.rule {
-				return Mismatch // allowed, but by another rule: on a connection of its own
-			}
-			x.choose(t.Name)
+	switch {
+	case x.addr != nil && h.readOnly():
+		return Granted // by address, whatever it names
+	case !x.named(h):
+		if x.addr != nil {
+			return ReadOnly
 		}
-		if h.method == "CONNECT" {
-			return Mismatch // a tunnel: its end would not be seen
-		}
-	}
-	if x.rule.ReadOnly && !h.readOnly() {
+		return Mismatch
+	case x.rule.ReadOnly && !h.readOnly():
 		return ReadOnly
-	}
-	if h.upgrade != "" && (x.dialed || h.length != 0 || !strings.EqualFold(h.upgrade, "websocket")) {
+	case h.upgrade != "" && (x.dialed || h.length != 0 || !strings.EqualFold(h.upgrade, "websocket")):
 		return Malformed
 	}
 	return Granted
+}
+
+// named says whether a request names nothing but what the address was given out
+// for, and settles on that.
+func (x *exchange) named(h *head) bool {
+	for _, s := range []string{h.authority, h.host} {
+		if s == "" {
+			continue
+		}
+		t, _, err := splitHostPort(s)
+		if slices.Contains(loopback[:], t.Addr) {
+			t.Name = localhost
+		}
+		if err != nil || t.Name == "" || x.names[t.Name] == nil {
+			return false
+		}
+		if x.dialed && t.Name != x.v.Name && x.names[t.Name] != x.rule {
+			return false // allowed, but by another rule: on a connection of its own
+		}
+		x.choose(t.Name)
+	}
+	return h.method != "CONNECT" // a tunnel's end would not be seen
 }
 
 // cut bounds what an audit record has to carry.

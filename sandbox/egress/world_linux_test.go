@@ -74,6 +74,7 @@ var worldNames = map[string][]string{
 	"deep.alias.example":  {"93.184.216.93"},
 	"server-first.test":   {"93.184.216.94"},
 	"gone-host.example":   {"93.184.216.95"},
+	"mixed.example":       {"93.184.216.98"}, // the address is granted too, for reading
 	"exfil.good.example":  {"93.184.216.34"},
 	"notgood.example":     {"93.184.216.34"},
 	"good.example.evil.x": {"151.101.1.69"},
@@ -503,6 +504,7 @@ func rules() *profiles.Network {
 		host("budget.example", func(r *profiles.HostRule) { r.MaxBytes = 5000 }),
 		host("few.example", func(r *profiles.HostRule) { r.MaxConnections = 2 }),
 		host("server-first.test", port(2222, 7000)),
+		host("mixed.example"), host("93.184.216.98", func(r *profiles.HostRule) { r.ReadOnly = true }),
 		host("192.0.2.7", port(80, 7000)), host("198.51.100.0/24", port(7000)),
 		host("203.0.113.9", func(r *profiles.HostRule) { r.ReadOnly = true }),
 	}}

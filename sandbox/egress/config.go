@@ -36,9 +36,10 @@ type Config struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	// MaxConnections bounds the connections alive at once (10000, or as many as
-	// the process's limit of open files leaves room for). Each takes two
-	// descriptors, and four more while it carries bulk data.
+	// MaxConnections bounds the connections alive at once, flows of datagrams
+	// among them (10000, or as many as the process's limit of open files leaves
+	// room for). Each takes two descriptors at most, and up to four more while it
+	// carries bulk data, where not many do.
 	MaxConnections int
 	// HeadTimeout bounds the wait for the rest of a TLS or HTTP head once its
 	// first byte is there (20 s), and for a connection out (20 s).
@@ -59,10 +60,10 @@ type Gate struct {
 	cache   cache
 	buffers buffers
 	known   pending
-	held    flows // of datagrams that a supervisor holds
+	flows   flows
 
 	questions chan struct{} // places for questions under way
-	live      atomic.Int64  // connections
+	live      atomic.Int64  // connections and flows of datagrams
 	heads     atomic.Int64  // bytes of incomplete heads
 
 	spares    spares
@@ -125,7 +126,7 @@ func New(cfg Config) (*Gate, error) {
 		hosts:     fileNames(policy, cfg.System.Hosts),
 		client:    client{cfg.System, cfg.Dial},
 		questions: make(chan struct{}, 128),
-		buffers:   buffers{slots: make(chan struct{}, maxInUse)},
+		buffers:   buffers{slots: make(chan struct{}, maxInUse), pipes: make(chan struct{}, pipesFor(openFiles()))},
 		open:      map[io.Closer]bool{},
 		told:      map[string]struct{}{},
 	}, nil
@@ -166,6 +167,14 @@ func connectionsFor(files uint64) int {
 		others = 256
 	)
 	return int(min(most, (max(files, 2*others)-others)/2))
+}
+
+// pipesFor gives how many pipes there can be beside them: a quarter of what is
+// left.
+func pipesFor(files uint64) int {
+	const most = 1024
+	left := max(files, 512) - 2*uint64(connectionsFor(files))
+	return int(min(most, left/4/2))
 }
 
 func openFiles() uint64 {

@@ -42,6 +42,8 @@ func Failures(err error) int {
 
 func ConnectionsFor(files uint64) int { return connectionsFor(files) }
 
+func PipesFor(files uint64) int { return pipesFor(files) }
+
 func ChunkSize(b []byte) (int64, int, error) { return chunkSize(b) }
 
 func (g *Gate) Reply(msg []byte) []byte { return g.reply(msg, true) }

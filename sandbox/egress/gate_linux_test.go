@@ -630,6 +630,46 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
+// TestManyFlows: flows of datagrams are bounded over all ports together, since each
+// has a buffer, and with the connections, since each has a descriptor.
+func TestManyFlows(t *testing.T) {
+	newWorld(t)
+	for limit, want := range map[int]int{0: 1024, 10: 10} {
+		ports := []profiles.PortRange{{First: 443, Last: 443}, {First: 9999, Last: 9999}}
+		n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{{Host: "198.51.100.9", Ports: ports, Protocols: profiles.TCP | profiles.UDP}}}
+		g, v := newGate(t, n, func(c *egress.Config) { c.MaxConnections = limit })
+		run := newRun(t, g, n)
+		try := func(network string, port uint16) {
+			before := int(g.Live()) + len(v.all())
+			c, err := net.Dial(network, fmt.Sprintf("198.51.100.9:%d", port))
+			if err == nil { // reset, else
+				t.Cleanup(func() { c.Close() })
+				io.WriteString(c, "x")
+			}
+			for end := time.Now().Add(5 * time.Second); int(g.Live())+len(v.all()) == before && time.Now().Before(end); {
+				time.Sleep(10 * time.Microsecond)
+			}
+		}
+		run.in(func() {
+			for i := range 1200 {
+				try("udp", ports[i%2].First)
+			}
+			if limit != 0 {
+				try("tcp", 443)
+			}
+		})
+		refused := map[egress.Door]int{}
+		for _, x := range v.all() {
+			if x.Reason == egress.OverCount {
+				refused[x.Door]++
+			}
+		}
+		if live := int(g.Live()); live != want || refused[egress.DoorUDP] != 1200-want || limit != 0 && refused[egress.DoorGate] != 1 {
+			t.Errorf("%d flows, refused: %v; want %d of 1200", live, refused, want)
+		}
+	}
+}
+
 // TestLater opens a port of a wide range when it is wanted.
 func TestLater(t *testing.T) {
 	w := newWorld(t)
@@ -684,7 +724,8 @@ func TestLater(t *testing.T) {
 			t.Errorf("%s: %d of 100 ports more than there are sockets for; want 85", name, failed)
 		}
 	}
-	before := len(settled(t, g, v))
+	g.Close()
+	before := len(v.all())
 	var got []egress.Reason
 	for _, missed := range []string{"192.0.2.7:30000", "192.0.2.7:80", "192.0.2.8:30000", "[::ffff:192.0.2.9]:30000"} {
 		g.Missed(netip.MustParseAddrPort(missed))
@@ -901,6 +942,9 @@ func TestScarce(t *testing.T) {
 	for files, want := range map[uint64]int{0: 128, 64: 128, 1024: 384, 4096: 1920, 20000: 9872, 1 << 20: 10000, 1<<64 - 1: 10000} {
 		if got := egress.ConnectionsFor(files); got != want {
 			t.Errorf("%d files: %d connections; want %d", files, got, want)
+		}
+		if pipes := egress.PipesFor(files); pipes < 32 || files >= 512 && files-2*uint64(want+pipes) < 192 {
+			t.Errorf("%d files: %d connections and %d pipes", files, want, pipes)
 		}
 	}
 }

@@ -26,6 +26,7 @@ var errBudget = errors.New("byte budget used up")
 type buffers struct {
 	pool  sync.Pool
 	slots chan struct{}
+	pipes chan struct{} // places for what the kernel moves
 }
 
 // try gives a buffer unless too many are in use.
@@ -127,11 +128,18 @@ func (f *flow) write(dst net.Conn, b []byte, count *atomic.Int64) error {
 	return err
 }
 
-// splice lets the kernel move a stretch of bulk data.
+// splice lets the kernel move a stretch of bulk data, unless it does so for too
+// many: each takes a pipe, and descriptors are needed elsewhere.
 func (f *flow) splice(dst, src net.Conn, count *atomic.Int64) error {
 	to, ok := dst.(*net.TCPConn)
 	from, ok2 := src.(*net.TCPConn)
 	if !ok || !ok2 {
+		return nil
+	}
+	select {
+	case f.buffers.pipes <- struct{}{}:
+		defer func() { <-f.buffers.pipes }()
+	default:
 		return nil
 	}
 	from.SetReadDeadline(time.Now().Add(bulkWait))

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxFlows = 1024             // of datagrams, at once
+	maxFlows = 1024             // of datagrams, at once: each has a buffer of maxUDP
 	udpIdle  = 60 * time.Second // after which a flow is over
 	maxUDP   = 64 << 10
 )
@@ -28,7 +28,7 @@ type flowKey struct {
 	dst    netip.AddrPort
 }
 
-// flows are those of one server.
+// flows are those of a gate.
 type flows struct {
 	mu sync.Mutex
 	m  map[flowKey]*datagramFlow
@@ -55,7 +55,6 @@ func (g *Gate) ServeUDP(pc net.PacketConn) error {
 	if err != nil {
 		return err
 	}
-	var fs flows
 	buf := make([]byte, maxUDP)
 	failed := failures(0)
 	for !g.over(pc) {
@@ -67,7 +66,7 @@ func (g *Gate) ServeUDP(pc net.PacketConn) error {
 			continue
 		}
 		key := flowKey{from: p.addr, dst: netip.AddrPortFrom(p.to.Unmap(), port)}
-		g.pass(&fs, key, buf[:n], func(b []byte) error { return d.write(b, p) })
+		g.pass(key, buf[:n], func(b []byte) error { return d.write(b, p) })
 	}
 	return net.ErrClosed
 }
@@ -78,7 +77,7 @@ func (g *Gate) ServeUDP(pc net.PacketConn) error {
 func (g *Gate) Datagram(socket uint64, dst netip.AddrPort, data []byte, answer func([]byte)) bool {
 	dst = netip.AddrPortFrom(dst.Addr().Unmap(), dst.Port())
 	if dst.Port() != 53 {
-		return g.pass(&g.held, flowKey{socket: socket, dst: dst}, data, func(b []byte) error { answer(b); return nil })
+		return g.pass(flowKey{socket: socket, dst: dst}, data, func(b []byte) error { answer(b); return nil })
 	}
 	select {
 	case g.questions <- struct{}{}:
@@ -96,7 +95,8 @@ func (g *Gate) Datagram(socket uint64, dst netip.AddrPort, data []byte, answer f
 }
 
 // pass carries one datagram, and what comes back.
-func (g *Gate) pass(fs *flows, key flowKey, data []byte, answer func([]byte) error) bool {
+func (g *Gate) pass(key flowKey, data []byte, answer func([]byte) error) bool {
+	fs := &g.flows
 	fs.mu.Lock()
 	f, many := fs.m[key], len(fs.m) >= maxFlows
 	fs.mu.Unlock()
@@ -115,8 +115,10 @@ func (g *Gate) pass(fs *flows, key flowKey, data []byte, answer func([]byte) err
 		}
 		fs.m[key] = f
 		fs.mu.Unlock()
+		g.live.Add(1)
 		go func() {
 			defer g.work.Done()
+			defer g.live.Add(-1)
 			f.answers(answer)
 			fs.mu.Lock()
 			if fs.m[key] == f {
@@ -152,7 +154,7 @@ func (g *Gate) newFlow(dst netip.AddrPort, many bool) *datagramFlow {
 	if x.v.Reason == Granted && x.stands {
 		x.v.Reason = Unreachable // proxies carry no datagrams
 	}
-	if x.v.Reason == Granted && many {
+	if x.v.Reason == Granted && (many || g.live.Load() >= int64(g.cfg.MaxConnections)) {
 		x.v.Reason = OverCount
 	}
 	if x.v.Reason == Granted {

@@ -32,10 +32,11 @@ func (s *Spec) connection(v egress.Verdict) {
 }
 
 // private gives the address and port that would have to be granted for a name that
-// is, and that stands for a private address: as in a company's own network. It is ""
-// for special addresses, such as those that clouds keep credentials at.
+// is, and that stands for a private address, as in a company's own network, or for one
+// of this machine. It is "" for special addresses, such as those that clouds keep
+// credentials at.
 func private(v *egress.Verdict) string {
-	if v.Reason != egress.NotPublic || !v.Addr.IsPrivate() {
+	if v.Reason != egress.NotPublic || !v.Addr.IsPrivate() && !profiles.Public(v.Addr) {
 		return ""
 	}
 	port := v.Port

@@ -63,6 +63,7 @@ func TestPrivateAddress(t *testing.T) {
 		{egress.Verdict{Door: egress.DoorDNS, Port: 53, Addr: netip.MustParseAddr("10.0.0.7"), Rule: rule(profiles.PortRange{First: 80, Last: 80}, profiles.PortRange{First: 443, Last: 443})}, "network.client:10.0.0.7:443"},
 		{egress.Verdict{Door: egress.DoorDNS, Port: 53, Addr: netip.MustParseAddr("fd00::7"), Rule: rule(profiles.AnyPort)}, "network.client:[fd00::7]:443"},
 		{egress.Verdict{Door: egress.DoorProxy, Port: 8443, Addr: netip.MustParseAddr("192.168.1.2"), Rule: rule(profiles.AnyPort)}, "network.client:192.168.1.2:8443"},
+		{egress.Verdict{Door: egress.DoorProxy, Port: 443, Addr: netip.MustParseAddr("93.184.216.34"), Rule: rule(profiles.AnyPort)}, "network.client:93.184.216.34:443"}, // this machine's
 		{egress.Verdict{Door: egress.DoorDNS, Port: 53, Rule: rule(profiles.AnyPort)}, ""},
 		{egress.Verdict{Door: egress.DoorProxy, Port: 80, Addr: netip.MustParseAddr("169.254.169.254"), Rule: rule(profiles.AnyPort)}, ""},
 		{egress.Verdict{Door: egress.DoorProxy, Port: 80, Addr: netip.MustParseAddr("127.0.0.1"), Rule: rule(profiles.AnyPort)}, ""},

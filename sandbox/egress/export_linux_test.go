@@ -1,7 +1,9 @@
 package egress
 
 import (
+	"encoding/binary"
 	"fmt"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
@@ -9,6 +11,19 @@ import (
 // AnyAddress makes every address of a netlink socket's namespace local, even
 // of our own.
 func AnyAddress(nl int) error { return anyIP(nl) }
+
+// AddAddress gives the loopback device of a netlink socket's namespace an address.
+func AddAddress(nl int, a netip.Addr) error {
+	family := byte(unix.AF_INET)
+	if a.Is6() {
+		family = unix.AF_INET6
+	}
+	b := []byte{family, byte(a.BitLen()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
+	b = binary.NativeEndian.AppendUint32(b, loIndex)
+	b = binary.NativeEndian.AppendUint16(b, uint16(4+a.BitLen()/8))
+	b = binary.NativeEndian.AppendUint16(b, unix.IFA_LOCAL)
+	return request(nl, netlink(unix.RTM_NEWADDR, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE, append(b, a.AsSlice()...)))
+}
 
 // Make makes the sockets on the calling thread, which must be in the namespace.
 // It gives their descriptors; -1 stands for an optional one that this kernel

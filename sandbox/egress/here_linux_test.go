@@ -284,3 +284,57 @@ func TestOtherAddress(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestReachOwnAddress: no name leads to a public address that is this machine's own,
+// where services listen that are meant for it alone, nor does a grant of every host.
+// One of the address does. The control is the same before it was the machine's.
+func TestReachOwnAddress(t *testing.T) {
+	w := newWorld(t)
+	rule := func(host string) profiles.HostRule {
+		return profiles.HostRule{Host: host, Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP}
+	}
+	own := map[string]string{"own4.example": "93.184.216.99", "own6.example": "2606:2800:220:1::99"}
+	for _, is := range []bool{false, true} {
+		for name, addr := range own {
+			a := netip.MustParseAddr(addr)
+			if is {
+				addAddress(t, a)
+			}
+			for _, c := range []struct {
+				what, host string
+				rules      []profiles.HostRule
+				still      bool
+			}{
+				{"name", name, []profiles.HostRule{rule(name)}, false},
+				{"any host, by name", name, []profiles.HostRule{rule("*")}, false},
+				{"any host, by address", addr, []profiles.HostRule{rule("*")}, false},
+				{"address", addr, []profiles.HostRule{rule(addr)}, true},
+				{"name and address", name, []profiles.HostRule{rule(name), rule(addr)}, true},
+			} {
+				n := &profiles.Network{Mode: profiles.NetHosts, Hosts: c.rules}
+				g, v := newGate(t, n)
+				run := newRun(t, g, n)
+				w.reached()
+				run.in(func() { say(c.host, 80, get(name))(place{w, insideDNS}) })
+				reached := noted(w.reached(), "at="+netip.AddrPortFrom(a, 80).String())
+				switch {
+				case !is && !reached:
+					t.Fatalf("control: %s: not reached by %s", addr, c.what)
+				case is && reached != c.still:
+					t.Errorf("%s: by %s: %v, want %v: %+v", addr, c.what, reached, c.still, v.all())
+				}
+			}
+		}
+	}
+}
+
+func addAddress(t *testing.T, a netip.Addr) {
+	nl, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err == nil {
+		err = egress.AddAddress(nl, a)
+		unix.Close(nl)
+	}
+	if err != nil && err != unix.EEXIST {
+		t.Fatal(err)
+	}
+}

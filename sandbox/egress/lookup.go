@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"skillrun/profiles"
 )
 
 const (
@@ -36,7 +38,7 @@ type cacheKey struct {
 type cached struct {
 	ans     answer
 	why     Reason
-	private netip.Addr // for which it is NotPublic, if that is no special one
+	private netip.Addr // for which it is NotPublic: a private one, or this machine's
 	until   time.Time
 }
 
@@ -147,7 +149,7 @@ func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cac
 			keep = append(keep, a)
 		} else if len(keep) == 0 {
 			v.why = g.policy.refusal(name, a)
-			if v.why == NotPublic && !v.private.IsValid() && a.IsPrivate() {
+			if v.why == NotPublic && !v.private.IsValid() && (a.IsPrivate() || profiles.Public(a)) {
 				v.private = a
 			}
 		}

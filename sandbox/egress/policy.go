@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"sync"
@@ -21,7 +22,7 @@ const (
 	UnknownName   Reason = "unknown-name"   // no rule names it
 	UnknownAddr   Reason = "unknown-addr"   // no rule names the address, nor was it given out for an allowed name
 	WrongPort     Reason = "wrong-port"     // the host is allowed on other ports or by another protocol
-	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address
+	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address, or to this machine
 	DeniedAddr    Reason = "denied-addr"    // an address that a rule excepts, asked for by a name or not
 	Mismatch      Reason = "name-mismatch"  // the name in the bytes is not the one the address was given out for
 	HiddenName    Reason = "hidden-name"    // an encrypted ClientHello without an allowed outer name
@@ -40,11 +41,13 @@ const (
 // zero Policy and one made of an empty host list allow nothing.
 type Policy struct {
 	rules []rule
+	own   own
 }
 
 // rule is a HostRule with its address parsed and its use counted.
 type rule struct {
 	*profiles.HostRule
+	own    *own
 	byAddr bool         // Host is an address or a prefix
 	prefix netip.Prefix // then this
 	except []netip.Prefix
@@ -61,12 +64,12 @@ func NewPolicy(n *profiles.Network) *Policy {
 	switch n.Mode {
 	case profiles.NetHost:
 		all := &profiles.HostRule{Host: "*", Ports: []profiles.PortRange{profiles.AnyPort}, Protocols: profiles.TCP | profiles.UDP, Private: true, Origin: n.Origin}
-		p.rules = []rule{{HostRule: all}}
+		p.rules = []rule{{HostRule: all, own: &p.own}}
 	case profiles.NetHosts:
 		p.rules = make([]rule, len(n.Hosts))
 		for i := range n.Hosts {
 			r := &p.rules[i]
-			r.HostRule = &n.Hosts[i]
+			r.HostRule, r.own = &n.Hosts[i], &p.own
 			r.prefix, r.byAddr = profiles.HostPrefix(r.Host)
 			for _, e := range r.Except {
 				if p, ok := profiles.HostPrefix(e); ok {
@@ -91,12 +94,45 @@ func (r *rule) address(a netip.Addr) bool {
 	if r.byAddr {
 		return r.prefix.Contains(a)
 	}
-	return r.Host == "*" && (r.Private || profiles.Public(a))
+	return r.Host == "*" && r.within(a)
 }
 
 // nameAt says whether the rule grants the name while it stands for a.
 func (r *rule) nameAt(name string, a netip.Addr) bool {
-	return r.names(name) && (r.Private || profiles.Public(a))
+	return r.names(name) && r.within(a)
+}
+
+// within says whether the rule reaches the address by a name: what is private, or
+// this machine's own, is not the internet's.
+func (r *rule) within(a netip.Addr) bool { return r.Private || profiles.Public(a) && !r.own.has(a) }
+
+// own knows the addresses of this machine's interfaces: services that listen there
+// are often meant for this machine alone.
+type own struct {
+	mu    sync.Mutex
+	addrs []netip.Addr
+	until time.Time // asked for anew then
+}
+
+const ownFor = 5 * time.Second
+
+func (o *own) has(a netip.Addr) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := time.Now(); now.After(o.until) {
+		found, err := net.InterfaceAddrs()
+		if err != nil {
+			return true // any may be one
+		}
+		o.addrs, o.until = nil, now.Add(ownFor)
+		for _, f := range found {
+			if n, ok := f.(*net.IPNet); ok {
+				one, _ := netip.AddrFromSlice(n.IP)
+				o.addrs = append(o.addrs, one.Unmap())
+			}
+		}
+	}
+	return slices.Contains(o.addrs, a)
 }
 
 func (r *rule) carries(port uint16, proto profiles.Protocol) bool {
@@ -133,9 +169,9 @@ func (p *Policy) ruleOf(name string) *profiles.HostRule {
 }
 
 // Answer says whether address a may be given out for an allowed name. This is
-// what stops a name that resolves to a private address (rebinding), unless a
-// rule says Private or names the address itself, and one that resolves to a denied
-// address.
+// what stops a name that resolves to a private address, or one of this machine
+// (rebinding), unless a rule says Private or names the address itself, and one that
+// resolves to a denied address.
 func (p *Policy) Answer(name string, a netip.Addr) bool {
 	for i := range p.rules {
 		if r := &p.rules[i]; r.nameAt(name, a) && !r.excepts(a) || r.names(name) && p.address(a) {

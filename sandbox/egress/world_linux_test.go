@@ -74,6 +74,8 @@ var worldNames = map[string][]string{
 	"deep.alias.example":  {"93.184.216.93"},
 	"server-first.test":   {"93.184.216.94"},
 	"gone-host.example":   {"93.184.216.95"},
+	"own4.example":        {"93.184.216.99"}, // this machine's in one test
+	"own6.example":        {"2606:2800:220:1::99"},
 	"mixed.example":       {"93.184.216.98"}, // the address is granted too, for reading
 	"exfil.good.example":  {"93.184.216.34"},
 	"notgood.example":     {"93.184.216.34"},

@@ -37,6 +37,20 @@ func say(host string, port int, parts ...string) func(place) {
 	}
 }
 
+// later connects, and says nothing for longer than the gate waits where a server
+// may speak first.
+func later(host string, port int, parts ...string) func(place) {
+	return func(p place) {
+		c, err := p.dial(host, port)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		time.Sleep(150 * time.Millisecond)
+		send(c, parts...)
+	}
+}
+
 // send writes each part after the server had time to react to the one before:
 // the reaction is what is waited for, or its absence for a while.
 func send(c net.Conn, parts ...string) {
@@ -240,15 +254,8 @@ func attempts() []attempt {
 		{"tunnel through the host", "method=CONNECT host=evil.example", say("cdn.example", 80, "CONNECT evil.example:443 HTTP/1.1\r\nHost: cdn.example\r\n\r\n")},
 		{"tunnel to itself, then another", evil, say("cdn.example", 80, "CONNECT cdn.example:80 HTTP/1.1\r\nHost: cdn.example\r\n\r\n", get("evil.example"))},
 		{"request in two halves", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHo", "st: evil.example\r\n\r\n")},
-		{"request after a silence", evil, func(p place) {
-			c, err := p.dial("cdn.example", 80)
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			time.Sleep(150 * time.Millisecond) // longer than the gate waits for a program that speaks first
-			send(c, get("evil.example"))
-		}},
+		{"request after a silence", evil, later("cdn.example", 80, get("evil.example"))},
+		{"request after a silence, on another port", evil, later("cdn.example", 8080, get("evil.example"))},
 		{"WebSocket that the server declines", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", get("evil.example"))},
 		{"upgrade to plain HTTP/2", "target=/h2", say("cdn.example", 80, "GET /h2 HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n")},
 		{"HTTP/2 without upgrade", "method=PRI", say("cdn.example", 8080, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")},
@@ -269,15 +276,8 @@ func attempts() []attempt {
 		{"tunnel through that address", "method=CONNECT", say("mixed.example", 80, "CONNECT evil.example:443 HTTP/1.1\r\nHost: mixed.example\r\n\r\n")},
 		// TLS: another name at an allowed address.
 		{"SNI of another", "sni=evil.example", say("cdn.example", 443, string(hello("evil.example")))},
-		{"SNI of another, after a silence", "sni=evil.example", func(p place) {
-			c, err := p.dial("cdn.example", 443)
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			time.Sleep(150 * time.Millisecond)
-			send(c, string(hello("evil.example")))
-		}},
+		{"SNI of another, after a silence", "sni=evil.example", later("cdn.example", 443, string(hello("evil.example")))},
+		{"SNI of another, after a silence, on another port", "sni=evil.example", later("cdn.example", 8443, string(hello("evil.example")))},
 		{"SNI in capitals", "sni=EVIL.EXAMPLE", say("cdn.example", 443, string(extend(withoutSNI(), sniOf("EVIL.EXAMPLE"))))},
 		{"SNI over two records", "sni=evil.example", say("cdn.example", 443, string(records(hello("evil.example")[5:], 60)))},
 		{"SNI over records of one byte", "sni=evil.example", say("cdn.example", 443, string(records(hello("evil.example")[5:], 1)))},
@@ -395,15 +395,9 @@ func TestReached(t *testing.T) {
 		{"server speaks first", `ssh client="hi\n"`, say("server-first.test", 2222, "", "hi\n")},
 		{"neither HTTP nor TLS", "echo at=93.184.216.94", say("server-first.test", 7000, "\x00\x01binary")},
 		{"WebSocket", "target=/ws", say("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
-		{"after a silence", "host=good.example", func(p place) {
-			c, err := p.dial("good.example", 80)
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			time.Sleep(150 * time.Millisecond)
-			send(c, get("good.example"))
-		}},
+		{"after a silence", "host=good.example", later("good.example", 80, get("good.example"))},
+		{"after a silence, on another port", "host=good.example", later("good.example", 8080, get("good.example"))},
+		{"WebSocket after a silence", "target=/ws", later("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			w.reached()

@@ -37,8 +37,13 @@ type exchange struct {
 
 // firstBytes is how long the gate waits for the run to speak before it
 // connects. What speaks within it is judged before anything leaves; what does
-// not (the server speaks first) is judged when it does.
+// not (the server speaks first) is judged when it does. On the ports of the web
+// no server does, and programs may take their time: which of several names it is,
+// and whether a proxy is asked, only their bytes tell.
 const firstBytes = 40 * time.Millisecond
+
+// web says that a port carries nothing but TLS and HTTP.
+func web(port uint16) bool { return port == 80 || port == 443 }
 
 func (g *Gate) exchange(c net.Conn, door Door) *exchange {
 	return &exchange{g: g, c: c, v: Verdict{Start: g.cfg.Now(), Door: door, Protocol: profiles.TCP, Reason: Granted}}
@@ -131,7 +136,11 @@ func (x *exchange) plain(dst netip.AddrPort) {
 		return
 	}
 	if !x.free() {
-		if x.v.Reason = x.inspect(firstBytes); x.v.Reason != Granted {
+		wait := firstBytes
+		if web(x.v.Port) {
+			wait = x.g.cfg.HeadTimeout
+		}
+		if x.v.Reason = x.inspect(wait); x.v.Reason != Granted {
 			x.refuse()
 			return
 		}
@@ -257,7 +266,7 @@ func (x *exchange) judge() (Reason, error) {
 	}
 	// Not TLS, not HTTP: nothing names a host. The ports of the web carry
 	// nothing else.
-	if x.rule.ReadOnly || x.v.Port == 80 || x.v.Port == 443 {
+	if x.rule.ReadOnly || web(x.v.Port) {
 		return Malformed, nil
 	}
 	return Granted, nil
@@ -274,21 +283,26 @@ func (x *exchange) judgeHello(h hello) Reason {
 		return Granted // names nothing else than the address does
 	}
 	t, err := ParseTarget(h.name)
-	if err != nil || t.Name == "" || x.names[t.Name] == nil {
-		if h.ech {
-			return HiddenName
-		}
-		return Mismatch
+	switch {
+	case err == nil && x.choose(t.Name):
+		return Granted
+	case h.ech:
+		return HiddenName
 	}
-	x.choose(t.Name)
-	return Granted
+	return Mismatch
 }
 
-// choose settles on one of several names that the address was given out for.
-func (x *exchange) choose(name string) {
-	if !x.dialed {
-		x.v.Name, x.rule = name, x.names[name]
+// choose settles on one of several names that the address was given out for. One
+// that is allowed by another rule has to have a connection of its own.
+func (x *exchange) choose(name string) bool {
+	r := x.names[name]
+	switch {
+	case r == nil || x.dialed && name != x.v.Name && r != x.rule:
+		return false
+	case !x.dialed:
+		x.v.Name, x.rule = name, r
 	}
+	return true
 }
 
 // judgeHead checks one request.
@@ -321,13 +335,9 @@ func (x *exchange) named(h *head) bool {
 		if slices.Contains(loopback[:], t.Addr) {
 			t.Name = localhost
 		}
-		if err != nil || t.Name == "" || x.names[t.Name] == nil {
+		if err != nil || !x.choose(t.Name) {
 			return false
 		}
-		if x.dialed && t.Name != x.v.Name && x.names[t.Name] != x.rule {
-			return false // allowed, but by another rule: on a connection of its own
-		}
-		x.choose(t.Name)
 	}
 	return h.method != "CONNECT" // a tunnel's end would not be seen
 }

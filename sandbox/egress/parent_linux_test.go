@@ -60,6 +60,8 @@ func TestParents(t *testing.T) {
 				{"another port", say("good.example", 8080, get("good.example:8080")), "header=good.example:8080", true, egress.Granted},
 				{"WebSocket", say("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), "target=/ws", true, egress.Granted},
 				{"TLS", say("good.example", 443, string(hello("good.example"))), "tls sni=good.example at=93.184.216.34:443", true, egress.Granted},
+				{"TLS after a silence", later("good.example", 443, string(hello("good.example"))), "tls sni=good.example at=93.184.216.34:443", true, egress.Granted},
+				{"WebSocket after a silence", later("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), "target=/ws", true, egress.Granted},
 				{"what is not of the web", say("server-first.test", 2222, "x\n"), `ssh client="x\n" `, false, egress.Granted},
 				{"a name that is excepted", say("other.example", 80, get("other.example")), "host=other.example", false, egress.Granted},
 				{"a name of the hosts file", say("both.example", 80, get("both.example")), "host=both.example", false, egress.Granted},

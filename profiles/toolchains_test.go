@@ -59,6 +59,9 @@ var installations = []struct {
 	{"dart", "PUB_CACHE", []string{"hosted/pub.dev/a/a.dart"}, "hosted/pub.dev/a/a.dart"},
 	{"asdf", "ASDF_DATA_DIR", []string{"plugins/nodejs/bin/list-all", "installs/nodejs/22/bin/node"}, "installs/nodejs/22/bin/node"},
 	{"mise", "MISE_DATA_DIR", []string{"installs/node/22.1.0/bin/node", "installs/node/latest -> ./22.1.0"}, "installs/node/22.1.0/bin/node"},
+	{"runner-tools", "RUNNER_TOOL_CACHE", []string{"node/20.1.0/x64.complete", "node/20.1.0/x64/bin/node"}, "node/20.1.0/x64/bin/node"},
+	{"runner-tools", "AGENT_TOOLSDIRECTORY", []string{"Python/3.12.1/x64.complete", "Python/3.12.1/x64/bin/python"}, "Python/3.12.1/x64/bin/python"},
+	{"setup-python", "pythonLocation", []string{"lib/libpython3.12.so.1.0", "lib/python3.12/site-packages/", "bin/python"}, "bin/python"},
 	{"proto", "PROTO_HOME", []string{"bin/proto-shim", "tools/node/22/bin/node"}, "tools/node/22/bin/node"},
 }
 
@@ -155,5 +158,18 @@ func TestVariableOpensItsToolOnly(t *testing.T) {
 		if got := opened(h, "/w"); len(got) > 0 {
 			t.Errorf("%s opens %v", variable, got)
 		}
+	}
+}
+
+// The Python of actions/setup-python looks for its library in /opt/hostedtoolcache
+// only; where the tool cache is another the runner's jobs have LD_LIBRARY_PATH, which
+// no run is passed.
+func TestSetupPythonFindsItsLibrary(t *testing.T) {
+	const place = "/home/u/_work/_tool/Python/3.12.1/x64"
+	h := machine(place+"/lib/libpython3.12.so.1.0", place+"/lib/python3.12/site-packages/", place+".complete")
+	h.Env["pythonLocation"] = place
+	_, vars := profiles.Toolchains(h, "/w")
+	if !slices.ContainsFunc(vars, func(v profiles.EnvVar) bool { return v.Name == "LD_LIBRARY_PATH" && v.Value == place+"/lib" }) {
+		t.Errorf("variables are %v", vars)
 	}
 }

@@ -27,8 +27,9 @@ type CgroupPlace struct {
 	cpuacct string // likewise; "" if nothing counts processor time
 }
 
-// FindCgroup looks for a place whose groups can hold memory and processes. It
-// costs some tens of microseconds.
+// FindCgroup looks for a place whose groups can hold memory and processes, by
+// permissions: [CgroupPlace.Make] may fail all the same. It costs some tens of
+// microseconds.
 func FindCgroup() (CgroupPlace, bool) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -168,6 +169,13 @@ func (p CgroupPlace) Make(name string, l *profiles.Limits) (*Cgroup, error) {
 		return nil, fmt.Errorf("limit a control group: %w", err)
 	}
 	return g, nil
+}
+
+// works says whether groups can be made there, of which permissions do not tell:
+// the rules of a sandbox around this process may forbid it.
+func (p CgroupPlace) works() bool {
+	g, err := p.Make("skillrun-probe-"+strconv.Itoa(os.Getpid()), &profiles.Limits{})
+	return err == nil && g.Remove() == nil
 }
 
 // Remove removes the groups of a run that has ended.

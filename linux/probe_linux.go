@@ -60,7 +60,7 @@ func ProbeDeep() Features {
 	if f.Notify {
 		f.Notify = tryListener()
 	}
-	if place, ok := FindCgroup(); ok {
+	if place, ok := FindCgroup(); ok && place.works() {
 		f.Cgroup = place.Version
 	}
 	for f.Landlock > 0 && !tryLandlock(f.Landlock) {

@@ -105,10 +105,18 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	})
 	go furnish()
 	defer furnish() // the room may go only then
-	place, firm := linux.CgroupPlace{}, false
+	var group *linux.Cgroup
 	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
-		if place, firm = linux.FindCgroup(); firm {
-			features.Cgroup = place.Version
+		// Permissions do not tell whether one can be made: around us may be a run, or
+		// another sandbox, whose rules forbid it.
+		if place, ok := linux.FindCgroup(); ok {
+			if group, err = own.makeCgroup(place, spec); err == nil {
+				features.Cgroup = place.Version
+				defer func() {
+					// Where the kernel is not done with it, it is the next run's.
+					own.left = errors.Is(group.Remove(), unix.EBUSY)
+				}()
+			}
 		}
 	}
 	door, err := newDoor(spec, features)
@@ -131,16 +139,6 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer tap.close()
-	var group *linux.Cgroup
-	if firm {
-		if group, err = own.makeCgroup(place, spec); err != nil {
-			return Result{}, err
-		}
-		defer func() {
-			// Where the kernel is not done with it, it is the next run's.
-			own.left = errors.Is(group.Remove(), unix.EBUSY)
-		}()
-	}
 	watcher := newWatcher(spec, group)
 	jobs := jobControl()
 	cmd := own.command(spec, tap)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -281,6 +282,30 @@ func TestNestedReceipt(t *testing.T) {
 			}
 			if !found {
 				t.Errorf("%s is not held by the outer run's supervisor: %s", clause, out)
+			}
+		}
+	})
+}
+
+// TestNestedCgroup: by their permissions root can make control groups, in another
+// user's workspace, and the outer run's rules refuse it. A run inside goes without,
+// and says so. The control is outside, where it makes one.
+func TestNestedCgroup(t *testing.T) {
+	if _, ok := linux.FindCgroup(); !ok {
+		sandboxtest.Skip(t, sandboxtest.Cgroups, "no group can be made here")
+	}
+	eachOuter(t, func(o *outerRun, inside bool) {
+		if err := os.Chown(o.dir, 1001, 1001); err != nil && os.Geteuid() == 0 {
+			t.Fatal(err)
+		}
+		out := o.bash("./skillrun --preset ci --receipt -- echo ran; ./skillrun doctor")
+		held, group := "launcher, looking at the run", "missing"
+		if !inside {
+			held, group = "cgroup", "ok"
+		}
+		for _, want := range []string{`(?m)^ran$`, `limit\.memory .*` + held, `(?m)^cgroup +` + group} {
+			if !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("no %s in %s", want, out)
 			}
 		}
 	})

@@ -38,7 +38,7 @@ func say(host string, port int, parts ...string) func(place) {
 }
 
 // later connects, and says nothing for longer than the gate waits where a server
-// may speak first.
+// may speak first: there, until the gate has connected.
 func later(host string, port int, parts ...string) func(place) {
 	return func(p place) {
 		c, err := p.dial(host, port)
@@ -46,7 +46,14 @@ func later(host string, port int, parts ...string) func(place) {
 			return
 		}
 		defer c.Close()
-		time.Sleep(150 * time.Millisecond)
+		switch port {
+		case 80, 443:
+			time.Sleep(100 * time.Millisecond)
+		default:
+			for end := time.Now().Add(5 * time.Second); p.w.busy.Load() == 0 && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+		}
 		send(c, parts...)
 	}
 }

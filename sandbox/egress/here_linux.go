@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeFor bounds the wait for a service of this machine's to refuse. What says
-// nothing within it counts as there.
-const probeFor = 50 * time.Millisecond
+// probeFor bounds the wait for a service of this machine's to refuse, which the
+// kernel does at once, and a busy machine notices late. What says nothing within it
+// counts as there.
+const probeFor = time.Second
 
 // absent says that nobody serves dst, an address of this machine's loopback:
 // connecting there would be refused at once. The gate takes a connection before

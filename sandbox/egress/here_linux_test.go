@@ -86,6 +86,27 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
+// TestAbsentLate: on a busy machine it takes a while until a refusal is noticed.
+func TestAbsentLate(t *testing.T) {
+	newWorld(t)
+	g, _ := newGate(t, here(4999), hosts, func(c *egress.Config) {
+		c.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			select {
+			case <-time.After(100 * time.Millisecond):
+				return nil, unix.ECONNREFUSED
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	})
+	if err := g.ServeLoopback(); err != nil {
+		t.Fatal(err)
+	}
+	if door, _, v := g.Connect(netip.MustParseAddrPort("127.0.0.1:4999")); v.Reason != egress.Unreachable {
+		t.Errorf("nobody there: %v, %s", door, v.Reason)
+	}
+}
+
 // TestOwnService: at a port that is granted on loopback alone the run may serve
 // itself, as long as nobody does outside, and finds either.
 func TestOwnService(t *testing.T) {

@@ -498,7 +498,7 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 // refusals to be shown, or its limit of time.
 func TestEndRecordedBeforeTold(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	const many = "for i in 1 2 3 4 5 6 7 8; do cat ../outside/x$i; done 2>/dev/null; exit 3"
+	const many = "for i in 1 2 3 4 5 6 7 8; do cat ../outside/x$i; done 2>/dev/null; echo tried; exit 3"
 	for _, c := range []struct {
 		flags, script string
 		want          int
@@ -506,11 +506,19 @@ func TestEndRecordedBeforeTold(t *testing.T) {
 		{"", many, 3},
 		{"--denials", many, 3},
 		{"--denials --namespaces=off", many, 3},
-		{"--denials --timeout=1s", "cat ../outside/x1 2>/dev/null; exec sleep 600", 124},
-		{"--timeout=1s", "echo x >&2; exit 3", 124}, // nobody has it when the time is up
-		{"--denials --timeout=1s", "echo x >&2; cat ../outside/x1 2>/dev/null; exit 3", 124},
+		{"--denials --timeout=LIMIT", "cat ../outside/x1 2>/dev/null; echo tried; exec sleep 600", 124},
+		{"--timeout=LIMIT", "echo x >&2; echo tried; exit 3", 124}, // nobody has it when the time is up
+		{"--denials --timeout=LIMIT", "echo x >&2; cat ../outside/x1 2>/dev/null; echo tried; exit 3", 124},
 	} {
-		endsUntold(t, c.want, append(strings.Fields(c.flags), "--", "sh", "-c", c.script)...)
+		for limit := time.Second; ; limit *= 2 {
+			flags := strings.ReplaceAll(c.flags, "LIMIT", limit.String())
+			if endsUntold(t, c.want, append(strings.Fields(flags), "--", "sh", "-c", c.script)...) {
+				break
+			}
+			if flags == c.flags || limit > 30*time.Second {
+				t.Fatalf("%q: the command came to nothing", flags)
+			}
+		}
 	}
 }
 
@@ -533,8 +541,9 @@ func fullPipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// endsUntold runs skillrun with a stderr that takes nothing before an end is on record.
-func endsUntold(t *testing.T, want int, args ...string) {
+// endsUntold runs skillrun with a stderr that takes nothing before an end is on record,
+// and says whether the command came to what it tries before its time was up.
+func endsUntold(t *testing.T, want int, args ...string) bool {
 	t.Helper()
 	a := newAgent(t)
 	for i := range 9 {
@@ -543,34 +552,45 @@ func endsUntold(t *testing.T, want int, args ...string) {
 	r, w := fullPipe(t)
 	cmd := exec.Command(program(t), args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = a.work, a.env, w
+	var said strings.Builder
+	cmd.Stdout = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	told := make(chan struct{})
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	recorded := func() bool {
 		logs, _ := filepath.Glob(a.root + "/state/skillrun/audit-*")
-		recorded := false
-		for _, log := range logs {
+		return slices.ContainsFunc(logs, func(log string) bool {
 			b, _ := os.ReadFile(log)
-			recorded = recorded || strings.Contains(string(b), `"kind":"run.end"`)
+			return strings.Contains(string(b), `"kind":"run.end"`)
+		})
+	}
+	for end, over := time.Now().Add(time.Minute), false; !recorded(); {
+		if over && said.Len() == 0 {
+			return false // it was not started
 		}
-		if recorded {
-			break
-		}
-		if time.Now().After(end) {
+		if over || time.Now().After(end) {
 			t.Errorf("%q: no end on record while stderr takes nothing", args)
 			break
 		}
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	var text []byte
-	go func() { defer close(told); text, _ = io.ReadAll(r) }()
-	if cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+	text, _ := io.ReadAll(r)
+	if <-ended; cmd.ProcessState.ExitCode() != want {
 		t.Errorf("%q: status %d", args, cmd.ProcessState.ExitCode())
 	}
-	<-told
+	if said.String() != "tried\n" {
+		return false
+	}
 	lines := strings.Split(strings.TrimPrefix(strings.TrimLeft(string(text), "\x00"), "x\n"), "\n")
 	if args[0] == "--denials" && (!strings.HasPrefix(lines[0], "skillrun: denied read "+a.root+"/outside/x1 ") || want == 3 && !strings.HasPrefix(lines[5], "skillrun: denied 3 more")) {
 		t.Errorf("%q: %q", args, lines)
 	}
+	return true
 }

@@ -100,12 +100,28 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	}
 	if code != 0 {
 		r.wanting(told > 0)
+		r.job.tellElsewhere()
 	}
 	if (code != 0 || r.show) && res.Unstarted != "" {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
 	}
 	if code != 0 && res.Moved != "" {
 		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits, nor has what is granted", res.Moved)
+	}
+}
+
+// tellElsewhere says where the file of the skill is that the command named, other
+// than in a script's place, as if it were here.
+func (j *job) tellElsewhere() {
+	if j.skill == nil {
+		return
+	}
+	for _, word := range j.argv[1:] {
+		file, ok := j.skillFile(word)
+		if _, err := os.Lstat(filepath.Join(j.cwd, word)); ok && err != nil {
+			hint("%s is not here; the skill has one: %s", quote(word), quote(file))
+			return
+		}
 	}
 }
 

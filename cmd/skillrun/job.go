@@ -554,6 +554,10 @@ func gitTop(dir string) string {
 	}
 }
 
+// runners are the words before a script's place that are neither its program nor an
+// option.
+var runners = [...]string{"bun run", "deno run", "go run", "npx tsx", "uv run", "uv run python", "uv run python3"}
+
 // skillScript replaces the word in a script's place, the program's own or the
 // first that is no option, by the skill's file of that name. Where something
 // here has the name as well, whoever may write here would choose what runs with
@@ -562,8 +566,10 @@ func (j *job) skillScript(command []string) ([]string, error) {
 	if j.skill == nil {
 		return command, nil
 	}
+	before := ""
 	for i, word := range command {
 		if i == 0 && !strings.Contains(word, "/") {
+			before = word
 			continue
 		}
 		if i > 0 && strings.HasPrefix(word, "-") {
@@ -572,8 +578,8 @@ func (j *job) skillScript(command []string) ([]string, error) {
 			}
 			continue
 		}
-		file, here := filepath.Join(j.skill.Dir, word), filepath.Join(j.cwd, word)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && filepath.IsLocal(word) {
+		if file, ok := j.skillFile(word); ok {
+			here := filepath.Join(j.cwd, word)
 			if _, err := os.Lstat(here); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				cwd, _ := j.host.Resolve(j.cwd)
 				if rel, err := filepath.Rel(j.skill.Dir, cwd); err == nil && filepath.IsLocal(rel) {
@@ -588,11 +594,20 @@ func (j *job) skillScript(command []string) ([]string, error) {
 			}
 			return out, nil
 		}
-		if i > 0 {
+		if i == 0 {
+			before = filepath.Base(word)
+		} else if before += " " + word; !slices.Contains(runners[:], before) {
 			break
 		}
 	}
 	return command, nil
+}
+
+// skillFile gives the file of the skill that a relative word names.
+func (j *job) skillFile(word string) (string, bool) {
+	file := filepath.Join(j.skill.Dir, word)
+	info, err := os.Stat(file)
+	return file, err == nil && info.Mode().IsRegular() && filepath.IsLocal(word)
 }
 
 func parseMount(s, home string) (policy.Mount, error) {

@@ -131,6 +131,10 @@ func parseOptions(opts string, args []field, stop int) options {
 			v := f
 			v.text = value
 			ok := hasValue
+			if second, two := strings.CutPrefix(r, "2"); two {
+				next()
+				r = second
+			}
 			if !hasValue && !attached {
 				v, ok = next()
 			}

@@ -20,8 +20,8 @@ type commandRow struct {
 	// If lists options of which one must be given for the row to count, and
 	// "bare" for no operands; the first row that counts is taken.
 	If string
-	// Opts lists the options that take a value, as "-o:ROLE", and those that
-	// may have one attached, as "-i?" or "-O?ROLE", or a number only, after
+	// Opts lists the options that take a value, as "-o:ROLE", or a name and a
+	// value after it, as "-o:2ROLE", and those that may have one attached, as "-i?" or "-O?ROLE", or a number only, after
 	// which more letters may follow, as "-l#". A row without has those of the
 	// first row of its name.
 	Opts string

@@ -21,9 +21,9 @@ type commandRow struct {
 	// "bare" for no operands; the first row that counts is taken.
 	If string
 	// Opts lists the options that take a value, as "-o:ROLE", or a name and a
-	// value after it, as "-o:2ROLE", and those that may have one attached, as "-i?" or "-O?ROLE", or a number only, after
-	// which more letters may follow, as "-l#". A row without has those of the
-	// first row of its name.
+	// value after it, as "-o:2ROLE", and those that may have one attached, as
+	// "-i?" or "-O?ROLE", or a number only, after which more letters may follow,
+	// as "-l#". A row without has those of the first row of its name.
 	Opts string
 	// Args gives the roles of the operands: "- r*" skips one and reads the
 	// others, "r* w" writes the last.

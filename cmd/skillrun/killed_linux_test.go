@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -129,6 +130,13 @@ func TestKilledSlowly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var traced []int
+	defer func() {
+		syscall.Kill(launcher, syscall.SIGKILL) // or nobody would end, where it was not killed yet
+		for _, tid := range slices.Backward(traced) {
+			unix.Wait4(tid, nil, unix.WALL, nil)
+		}
+	}()
 	for _, entry := range threads {
 		tid, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -139,7 +147,7 @@ func TestKilledSlowly(t *testing.T) {
 		} else if e != 0 {
 			t.Fatalf("trace thread %d: %v", tid, e)
 		}
-		defer unix.Wait4(tid, nil, unix.WALL, nil)
+		traced = append(traced, tid)
 	}
 	syscall.Kill(launcher, syscall.SIGKILL)
 	for deadline := time.Now().Add(30 * time.Second); len(k.alive()) > 0; time.Sleep(time.Millisecond) {

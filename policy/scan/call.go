@@ -138,7 +138,7 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 			return
 		}
 	}
-	sh.script(f, pos, "runs the file")
+	sh.runs(f, pos, "runs the file", nil, called{f, f})
 }
 
 // function calls a function of the text.
@@ -196,7 +196,7 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 		if args != nil {
 			c.args = args
 		}
-		c.stdin = sh.stdin
+		c.stdin, c.called = sh.stdin, called{}
 		sh.shellText(f.text, sh.place.fixed(pos), c)
 	case "python", "javascript":
 		saved := sh.at
@@ -210,10 +210,13 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 
 // script runs a file, which is read too if it may be followed; its language is
 // found out from the file.
-func (sh *shell) script(f field, pos policy.Pos, reason string) { sh.runs(f, pos, reason, nil) }
+func (sh *shell) script(f field, pos policy.Pos, reason string) {
+	sh.runs(f, pos, reason, nil, called{})
+}
 
-// runs is script, of a file that the shell itself may be the one to run.
-func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell) {
+// runs is script, of a file that the shell itself may be the one to run, and that is
+// told how it is called.
+func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell, as called) {
 	if f.stream {
 		sh.opaque(pos, "the code comes from a pipe")
 		return
@@ -224,7 +227,7 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell) {
 		return
 	}
 	name := sh.env.locate(p)
-	if name == "" || !sh.followed(name, by) {
+	if name == "" || !sh.followed(name, by, as) {
 		sh.unknownAt(pos, "not read: "+policy.Escape(p))
 	} else if sh.seen[needKey{"filesystem.write", p, true}] {
 		sh.unknownAt(pos, "not read as it will be: "+policy.Escape(p))
@@ -232,11 +235,11 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell) {
 }
 
 // followed reads a script that runs in this directory.
-func (sh *shell) followed(name string, by *shell) bool {
+func (sh *shell) followed(name string, by *shell, as called) bool {
 	at, from := sh.at, sh.place
 	defer func() { sh.at, sh.place = at, from }()
 	sh.at = sh.dir
-	return sh.follow(name, from, by)
+	return sh.follow(name, from, by, as)
 }
 
 // changed is cd to a directory. Shells keep the name by which they came, and take ".."
@@ -274,6 +277,8 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			sh.dir, sh.led = literal("~"), physical
 		case args[0].exact && args[0].text == "-":
 			sh.dir = sh.last
+		case sh.vars["CDPATH"] != nil && !strings.HasPrefix(args[0].text, "/") && !strings.HasPrefix(args[0].text, "."):
+			sh.dir = field{unknown: true}
 		default:
 			sh.changed(args[0], physical)
 		}
@@ -306,7 +311,11 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		if len(args) > 1 {
 			sh.args = args[1:]
 		}
-		sh.runs(args[0], pos, "source runs the file", sh)
+		as := sh.called
+		if as.file.text != "" { // it is bash
+			as.file = args[0]
+		}
+		sh.runs(args[0], pos, "source runs the file", sh, as)
 		sh.args = saved
 	case "exec", "command", "builtin":
 		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {

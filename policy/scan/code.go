@@ -958,7 +958,7 @@ func (r *reader) followed(base string) bool {
 	for _, t := range tries {
 		if at := r.env0().found(t); at != "" {
 			if !strings.HasSuffix(at, ".json") {
-				r.follow(at, r.place, nil)
+				r.follow(at, r.place, nil, called{})
 			}
 			return true
 		}

@@ -69,7 +69,7 @@ type followed struct {
 
 // follow reads a script file that runs in s.at, once, when what is found is kept. It
 // is false if the file cannot be read or its language is none that is read.
-func (s *scan) follow(name string, from place, by *shell) bool {
+func (s *scan) follow(name string, from place, by *shell, as called) bool {
 	key := followed{name, s.at, by}
 	if s.quiet > 0 || s.files[key] {
 		return true
@@ -90,10 +90,23 @@ func (s *scan) follow(name string, from place, by *shell) bool {
 	if !slices.Contains(s.out.Files, name) {
 		s.out.Files = append(s.out.Files, name)
 	}
-	if by != nil && lang == "shell" {
-		by.shellText(text, place{file: name}, by)
-	} else {
+	switch {
+	case lang != "shell":
 		s.source(lang, text, place{file: name})
+	case by != nil:
+		saved := by.called
+		by.called = as
+		by.shellText(text, place{file: name}, by)
+		by.called = saved
+	default:
+		sh := newShell(s)
+		switch line, _, _ := strings.Cut(text, "\n"); {
+		case strings.Contains(line, "bash"):
+			sh.called = as
+		case !strings.Contains(line, "zsh"): // in which a function is $0
+			sh.self = as.self
+		}
+		s.shellText(text, place{file: name}, sh)
 	}
 	return true
 }

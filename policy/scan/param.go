@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"encoding/base64"
 	"path"
 	"slices"
@@ -76,12 +77,18 @@ named:
 // value gives what a parameter is known to hold, and records that it is read
 // from the environment if the text does not set it.
 func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
+	at := "0" // of an array, what its name alone is
 	if p.Index != nil {
-		at := ""
+		at = ""
 		if w, ok := p.Index.(*syntax.Word); ok {
 			at = w.Lit()
 		}
-		v, set := sh.vars[name]
+	}
+	v, set := sh.vars[name]
+	if name == "BASH_SOURCE" && at == "0" && !set && sh.file.text != "" && sh.calls == 0 {
+		return []alt{{sh.file}}, false
+	}
+	if p.Index != nil {
 		if !set {
 			return []alt{{{text: "$" + name}}}, at == "@" || at == "*"
 		}
@@ -109,7 +116,7 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 	case "#", "?", "$", "!", "-":
 		return []alt{{{text: "$" + name, computed: true}}}, false
 	case "0":
-		if sh.self.text != "" {
+		if sh.self.text != "" && sh.vars["BASH_ARGV0"] == nil {
 			return []alt{{sh.self}}, false
 		}
 		return []alt{{{text: "$0"}}}, false
@@ -119,12 +126,7 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 		}
 	case "PWD":
 		if _, set := sh.vars[name]; !set {
-			d := sh.dir
-			if d.text == "" {
-				d.text = "."
-			}
-			d.exact = d.exact && !d.unknown
-			return []alt{{d}}, false
+			return []alt{{sh.here()}}, false
 		}
 	case "IFS":
 		if _, set := sh.vars[name]; !set {
@@ -140,7 +142,7 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 		}
 		return []alt{{literal("")}}, false
 	}
-	if v, set := sh.vars[name]; set {
+	if set {
 		if len(v) == 1 && len(v[0]) == 1 && v[0][0].text == "" && !v[0][0].exact {
 			f := v[0][0]
 			f.text = "$" + name
@@ -301,29 +303,79 @@ func (sh *shell) substitution(c *syntax.CmdSubst) field {
 	if len(c.Stmts) == 0 {
 		return literal("")
 	}
+	if f, ok := sub.printsPath(c.Stmts); ok {
+		return f
+	}
 	if len(c.Stmts) > 1 {
 		return field{computed: true}
 	}
 	f, _ := sub.output(c.Stmts[0])
 	f.text = strings.TrimRight(f.text, "\n")
-	if lit, ok := firstWord(c.Stmts[0]); ok && lit == "pwd" && f.text == "" {
-		f = sh.dir
-		if f.text == "" {
-			f.text = "."
-		}
-		f.exact = f.exact && !f.unknown
-		return f
-	}
 	f.exact, f.computed = false, true
 	return f
 }
 
-func firstWord(st *syntax.Stmt) (string, bool) {
-	c, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 {
-		return "", false
+// here is the directory, by a name that is its own after a cd, too.
+func (sh *shell) here() field {
+	f := sh.dir
+	f.exact = f.exact && !f.unknown
+	switch absolute := strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~"); {
+	case f.text == "" || f.text == ".":
+		f.text = cmp.Or(sh.env.homely(sh.env.Dir), ".")
+	case f.exact && !absolute && sh.env.Dir != "":
+		f.text = sh.env.homely(sh.env.Dir + "/" + f.text)
 	}
-	return c.Args[0].Lit(), true
+	return f
+}
+
+// printsPath gives the path that statements print and nothing else: "pwd", "cd DIR && pwd",
+// "dirname PATH". The shell has read them, and is where they led.
+func (sh *shell) printsPath(stmts []*syntax.Stmt) (field, bool) {
+	st := stmts[len(stmts)-1]
+	before := stmts[:len(stmts)-1]
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && len(before) == 0 {
+		before, st = []*syntax.Stmt{b.X}, b.Y
+	}
+	sh.quiet++
+	defer func() { sh.quiet-- }()
+	for _, b := range before {
+		if name, args := sh.plain(b); name != "cd" || len(args) != 1 || args[0].text == "-" || !sh.env.straight(sh.dir) {
+			return field{}, false
+		}
+	}
+	name, args := sh.plain(st)
+	switch {
+	case len(st.Redirs) > 0:
+	case name == "pwd" && (len(args) == 0 || len(args) == 1 && (args[0].text == "-L" || args[0].text == "-P" && sh.env.straight(sh.dir))):
+		return sh.here(), true
+	case name == "dirname" && len(args) == 1 && args[0].exact && !args[0].glob && args[0].text != "~" && !strings.HasPrefix(args[0].text, "-"):
+		return literal(dirname(args[0].text)), true
+	}
+	return field{}, false
+}
+
+// plain gives a command that is a name and words whose values are known, and no function
+// or alias.
+func (sh *shell) plain(st *syntax.Stmt) (name string, args alt) {
+	c, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Assigns) > 0 || st.Negated || st.Background || st.Coprocess {
+		return "", nil
+	}
+	all := sh.words(c.Args)
+	if len(all) != 1 || len(all[0]) == 0 || !all[0][0].exact || sh.funcs[all[0][0].text] != nil || sh.alias[all[0][0].text] != "" {
+		return "", nil
+	}
+	return all[0][0].text, all[0][1:]
+}
+
+// dirname is what the program of that name makes of a path: it cuts, and cleans nothing.
+func dirname(p string) string {
+	last := strings.TrimRight(p, "/")
+	i := strings.LastIndexByte(last, '/')
+	if i < 0 && (last != "" || p == "") {
+		return "."
+	}
+	return cmp.Or(strings.TrimRight(last[:max(i, 0)], "/"), "/")
 }
 
 // output gives what a statement is known to print, without collecting needs;

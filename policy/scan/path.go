@@ -318,6 +318,19 @@ func (e *Env) clean(p string) string {
 	return root + strings.Join(parts, "/")
 }
 
+// straight says that a directory is known to be there, with no link on the way to it.
+func (e *Env) straight(f field) bool {
+	if e.FS == nil || !f.exact || f.unknown || strings.Contains(f.text, "..") {
+		return false
+	}
+	for p := f.text; p != "" && p != "." && p != "/" && p != "~"; p = path.Dir(p) {
+		if !e.directory(p) {
+			return false
+		}
+	}
+	return true
+}
+
 // directory says that p, in which ".." stands at the beginning only, is known to be
 // a directory and no link.
 func (e *Env) directory(p string) bool {

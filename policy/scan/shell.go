@@ -21,8 +21,8 @@ type shell struct {
 	last  field   // where "cd -" goes
 	stack []field // where popd goes
 	args  []field // positional parameters; nil if unknown
-	self  field   // $0
 	stdin input
+	called
 	calls int        // depth of function calls
 	again bool       // in a second round of a loop
 	late  *[]trapped // of the whole text; nil before it
@@ -30,6 +30,13 @@ type shell struct {
 	// physical says that cd takes ".." as the kernel does ("set -P"), and led that it
 	// did on the way to dir, in which ".." stays where it may follow a link.
 	physical, led bool
+}
+
+// called are the names by which a script was begun, from where that was, as a shell
+// gives them to it; empty where they are not known.
+type called struct {
+	self field // $0
+	file field // ${BASH_SOURCE[0]}, which is bash's
 }
 
 // trapped is the text of a trap. It runs with the functions and variables of

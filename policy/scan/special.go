@@ -185,7 +185,14 @@ func (c *command) interpreter() {
 		}
 	}
 	if len(c.o.operands) > 0 && c.o.operands[0].text != "-" && c.o.operands[0].text != "/dev/stdin" && !(c.row.Lang == "shell" && c.o.has("-s")) {
-		c.script(c.o.operands[0], c.in.pos, c.in.name+" runs the file")
+		f, as := c.o.operands[0], called{}
+		switch c.in.name {
+		case "bash":
+			as = called{f, f}
+		case "sh", "dash", "ash":
+			as.self = f
+		}
+		c.runs(f, c.in.pos, c.in.name+" runs the file", nil, as)
 		return
 	}
 	if !c.stdin.given {
@@ -223,7 +230,7 @@ func (sh *shell) module(f field, args []field, pos policy.Pos) {
 	sh.spend(len(sh.modules))
 	for _, dir := range append([]string{sh.dir.text}, sh.modules...) {
 		for _, p := range [...]string{name + ".py", name + "/__main__.py"} {
-			if at := sh.env.locate(path.Join(dir, p)); at != "" && sh.followed(at, nil) {
+			if at := sh.env.locate(path.Join(dir, p)); at != "" && sh.followed(at, nil, called{}) {
 				return
 			}
 		}

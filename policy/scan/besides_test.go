@@ -64,6 +64,12 @@ func TestPorts(t *testing.T) {
 		{"curl localhost:80; wget http://u:p@localhost:81/x http://localhost/", map[string][]string{"localhost": {"localhost:80", "localhost:81", "localhost"}}},
 		{"curl http://[::1]:8080/ http://[::2]/", map[string][]string{"::1": {"[::1]:8080"}}},
 		{"curl http://a.example.com:port/ http://a.example.com:99999/ http://$h:80/", nil},
+		{"nc -zv -w 1 localhost 5432; nc ::1 80; nc b.example.com 20-30", map[string][]string{"localhost": {"localhost:5432"}, "::1": {"[::1]:80"}}},
+		{"telnet localhost 25; echo > /dev/tcp/a.example.com/26; nc c.example.com $p", map[string][]string{"localhost": {"localhost:25"}, "a.example.com": {"a.example.com:26"}}},
+		{"psql -h localhost -p 1 -p5432; pg_isready -h db --port=5433; psql -h a.example.com -p $PORT", map[string][]string{"localhost": {"localhost:5432"}, "db": {"db:5433"}}},
+		{"mysql -h localhost -P 3306 -p3307; redis-cli -h ::1 -p 6379; mongosh --host db --port 27017", map[string][]string{"localhost": {"localhost:3306"}, "::1": {"[::1]:6379"}, "db": {"db:27017"}}},
+		{"psql -p 5432 postgres://a.example.com/db", nil},
+		{"psql -h a.example.com -p 1 postgres://b.example.com:2/db", map[string][]string{"a.example.com": {"a.example.com:1"}, "b.example.com": {"b.example.com:2"}}},
 		{`python3 -c 'import requests; requests.get("http://b.example.com:5000/")'`, map[string][]string{"b.example.com": {"b.example.com:5000"}}},
 	} {
 		if diff := cmp.Diff(c.want, scan.Command(c.command, scan.Env{}).Ports); diff != "" {

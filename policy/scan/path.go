@@ -183,8 +183,8 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	p, exact := s.env.target(f, dir)
 	called := s.env.lexical(p)
 	if rest, ok := strings.CutPrefix(p, "/dev/tcp/"); ok || strings.HasPrefix(p, "/dev/udp/") {
-		host, _, _ := strings.Cut(strings.TrimPrefix(rest, "/dev/udp/"), "/")
-		s.host("network.client", field{text: host, exact: !strings.Contains(host, "$")}, pos, reason)
+		host, port, _ := strings.Cut(strings.TrimPrefix(rest, "/dev/udp/"), "/")
+		s.host("network.client", field{text: host, exact: !strings.Contains(host, "$")}.at(literal(port)), pos, reason)
 		return
 	}
 	for _, d := range devices {
@@ -366,6 +366,18 @@ func (s *scan) host(capability string, f field, pos policy.Pos, reason string) {
 	if exact {
 		s.address(name, portOf(f))
 	}
+}
+
+// at is a host with a port that stands apart from it.
+func (f field) at(port field) field {
+	switch {
+	case !f.exact || !port.exact || strings.Trim(port.text, "0123456789") != "" || port.text == "" || strings.ContainsAny(f.text, "[/@"):
+	case !strings.Contains(f.text, ":"):
+		f.text += ":" + port.text
+	case strings.Count(f.text, ":") > 1:
+		f.text = "[" + f.text + "]:" + port.text
+	}
+	return f
 }
 
 // portOf gives the port that a text names its host with, "" if it names none.

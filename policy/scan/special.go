@@ -142,6 +142,8 @@ func special(name string) func(*command) {
 		return (*command).sshKeygen
 	case "tar":
 		return (*command).tar
+	case "tcp":
+		return (*command).tcp
 	case "uvrun":
 		return (*command).uvRun
 	case "wget":

@@ -213,7 +213,9 @@ func (c *command) database() {
 			if i := strings.Index(f.text, "host="); i >= 0 {
 				f.text, _, _ = strings.Cut(f.text[i+5:], " ")
 			}
-			if !ok {
+			if ok { // psql prefers it to -h
+				c.reach("network.client", f)
+			} else {
 				host, ok = f, true
 			}
 		}
@@ -230,7 +232,24 @@ func (c *command) database() {
 		c.require("network.client", "", false)
 		return
 	}
-	c.reach("network.client", host)
+	port := field{}
+	for _, v := range c.o.values { // the last counts
+		if v.role == "port" {
+			port = v.value
+		}
+	}
+	c.reach("network.client", host.at(port))
+}
+
+// tcp reads a host and a port.
+func (c *command) tcp() {
+	if len(c.o.operands) > 0 {
+		host := c.o.operands[0]
+		if len(c.o.operands) > 1 {
+			host = host.at(c.o.operands[1])
+		}
+		c.reach("network.client", host)
+	}
 }
 
 func (c *command) aws() {

@@ -189,8 +189,8 @@ func TestGuardNamesTheNeed(t *testing.T) {
 	s := w.start()
 	s.Mark(session.Outside, "x")
 	for command, want := range map[string]string{
-		"nc a.com 80":        "a.com: the session has content from outside, or asked for it: network.client is asked",
-		"nc b.com 80":        "b.com: network.client: b.com is outside the declared scope (connects to the host)",
+		"nc a.com 80":        "a.com:80: the session has content from outside, or asked for it: network.client is asked",
+		"nc b.com 80":        "b.com:80: network.client: b.com:80 is outside the declared scope (connects to the host)",
 		"npm install lodash": "lodash: package.install: not declared (changes the packages installed)",
 	} {
 		v := w.want(s.Decide(ctx, bash(command)), policy.Confirm, command)

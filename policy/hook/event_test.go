@@ -212,3 +212,13 @@ func TestSearches(t *testing.T) {
 		}
 	}
 }
+
+// What an agent only tells of its own work is not asked about, by its whole name.
+func TestOwnAffairs(t *testing.T) {
+	for tool, own := range map[string]bool{"update_topic": true, "write_todos": true, "update_topics": false, "mcp_x_update_topic": false} {
+		e, err := hook.Find("gemini").Read([]byte(`{"hook_event_name":"BeforeTool","session_id":"s-1","cwd":"/work","tool_name":"`+tool+`","tool_input":{"title":"x"}}`), home)
+		if err != nil || (len(e.Requests) == 0) != own {
+			t.Errorf("%s: %v, needs %v", tool, err, e.Requests)
+		}
+	}
+}

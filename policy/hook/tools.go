@@ -105,6 +105,7 @@ var geminiTools = [...]Tool{
 	{"web_fetch", "tool.invoke", toolName, nil, false},
 	{"google_web_search", "tool.invoke", toolName, nil, false},
 	{"write_todos", "", nothing, nil, false},
+	{"update_topic", "", nothing, nil, false},
 	{"ask_user", "", nothing, nil, false},
 	{"enter_plan_mode", "", nothing, nil, false},
 	{"exit_plan_mode", "", nothing, nil, false},

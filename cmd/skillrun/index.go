@@ -1,15 +1,18 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"skillrun/audit"
 	"skillrun/audit/private"
 	"skillrun/policy"
 	"skillrun/profiles"
@@ -30,9 +33,11 @@ func (r *recorder) gitDirectories(host *profiles.Host) (dirs []string, common st
 		return nil, ""
 	}
 	dirs = []string{dir}
-	trees, _ := os.ReadDir(common + "/worktrees")
-	for _, tree := range trees {
-		dirs = append(dirs, filepath.Join(common, "worktrees", tree.Name()))
+	if trees, err := openWithoutLinks(common + "/worktrees"); err == nil {
+		for _, name := range listIn(trees) {
+			dirs = append(dirs, filepath.Join(common, "worktrees", name))
+		}
+		unix.Close(trees)
 	}
 	return dirs, common
 }
@@ -51,16 +56,20 @@ func (r *recorder) refuseIndexes() {
 	host.FS = newSnapshot()
 	dirs, common := r.gitDirectories(&host)
 	left := int64(mostIndex)
-	for _, dir := range dirs {
-		r.refuseSequences(&host, dir)
-		entries, _ := os.ReadDir(dir)
-		moved := changedSince(dir, r.begin) // some file systems do not note that of the file
-		for _, e := range entries {
-			file := filepath.Join(dir, e.Name())
-			if (e.Name() == "index" || strings.HasPrefix(e.Name(), "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
-				refuseIndex(file, hasSHA256(&host, common), &left)
+	for _, at := range dirs {
+		r.refuseSequences(at)
+		dir, err := openWithoutLinks(at)
+		if err != nil {
+			continue // no more does git
+		}
+		moved := changedSince(at, r.begin) // some file systems do not note that of the file
+		for _, name := range listIn(dir) {
+			file := filepath.Join(at, name)
+			if (name == "index" || strings.HasPrefix(name, "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
+				refuseIndex(dir, file, hasSHA256(&host, common), &left)
 			}
 		}
+		unix.Close(dir)
 	}
 }
 
@@ -84,29 +93,15 @@ func hasSHA256(h *profiles.Host, common string) (is bool) {
 	return is
 }
 
-// refuseIndex takes an index away if git would follow it; what is left of mostIndex bounds
-// what is read.
-func refuseIndex(file string, sha256 bool, left *int64) {
-	dir := placeOf(file)
-	if dir == nil {
-		return
-	}
-	defer dir.Close()
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return // no more does git
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return // nor this
-	}
+// refuseIndex takes away an index of a directory if git would follow it; what is left of
+// mostIndex bounds what is read.
+func refuseIndex(dir int, file string, sha256 bool, left *int64) {
 	name, stray := "what cannot be read", true
-	if *left -= info.Size(); *left >= 0 {
-		b := make([]byte, info.Size())
-		if _, err := io.ReadFull(f, b); err == nil {
-			name, stray = policy.StrayInIndex(b, sha256)
-		}
+	if b, err := readIn(dir, file, *left); err == nil {
+		*left -= int64(len(b))
+		name, stray = policy.StrayInIndex(b, sha256)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return
 	}
 	if !stray {
 		return
@@ -119,26 +114,53 @@ func refuseIndex(file string, sha256 bool, left *int64) {
 	say("%s had %s, which git would have written: it is %s now, and git reset makes another", named(file), named(name), named(refused))
 }
 
-// placeOf opens the directory of a file, which then stays the same whatever another run
-// puts in its place; it is nil where a link led there, since what a link of the run's
-// leads to may be another repository's.
-func placeOf(file string) *os.Root {
-	dir, err := os.OpenRoot(filepath.Dir(file))
+// What follows is all that is done to files of a repository after a run, which wrote them
+// as it liked: in a directory to which no link leads, since what one leads to may be
+// another repository's, and which stays the same whatever another run puts in its place.
+
+// readIn reads a file of a directory, of up to most bytes. A link there is the user's.
+func readIn(dir int, file string, most int64) ([]byte, error) {
+	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), file)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fs.ErrInvalid
+	}
+	b := make([]byte, info.Size())
+	_, err = io.ReadFull(f, b)
+	return b, err
+}
+
+// listIn gives the names in a directory.
+func listIn(dir int) []string {
+	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
-	is, err := dir.Stat(".")
-	at, fault := filepath.EvalSymlinks(dir.Name())
-	there, gone := os.Lstat(dir.Name())
-	if err != nil || fault != nil || gone != nil || at != dir.Name() || !os.SameFile(is, there) {
-		dir.Close()
-		return nil
-	}
-	return dir
+	f := os.NewFile(uintptr(fd), ".")
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names
 }
 
-// takeAway gives a file of dir a name that git does not know.
-func takeAway(dir *os.Root, file string) (refused string, err error) {
-	refused = file + ".refused"
-	return refused, dir.Rename(filepath.Base(file), filepath.Base(refused))
+// takeAway gives a file of a directory, where the run could write, a name that git does
+// not know. The run may have put something in the place of one that it expects, and may
+// have made the directory so that nothing is renamed there.
+func takeAway(dir int, file string) (refused string, err error) {
+	for _, end := range [...]string{".refused", ".refused-" + audit.NewID()} {
+		refused = file + end
+		rename := func() error { return unix.Renameat(dir, filepath.Base(file), dir, filepath.Base(refused)) }
+		if err = rename(); err == unix.EACCES && unix.Fchmodat(dir, ".", 0o700, 0) == nil {
+			err = rename()
+		}
+		if err == nil {
+			break
+		}
+	}
+	return refused, err
 }

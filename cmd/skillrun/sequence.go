@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/policy"
-	"skillrun/profiles"
 )
 
 // mostSequence is the size of the largest file of a sequence that is read.
@@ -30,23 +31,23 @@ func (r *recorder) readTodos() {
 // refuseSequences takes away what a run has put into a rebase, patches or picks that
 // were begun before, and by which git would start a command or write elsewhere, as the
 // user goes on with them. The commands of a rebase that the run began are told of.
-func (r *recorder) refuseSequences(host *profiles.Host, dir string) {
+func (r *recorder) refuseSequences(dir string) {
 	for _, name := range policy.GitSequences {
 		file := filepath.Join(dir, name)
 		if changedSince(file, r.begin) || changedSince(filepath.Dir(file), r.begin) || changedSince(dir, r.begin) {
-			r.refuseSequence(host, dir, name)
+			r.refuseSequence(dir, name)
 		}
 	}
 }
 
-func (r *recorder) refuseSequence(host *profiles.Host, dir, name string) {
+func (r *recorder) refuseSequence(dir, name string) {
 	file := filepath.Join(dir, name)
-	place := placeOf(file)
-	if place == nil {
+	place, err := openWithoutLinks(filepath.Dir(file))
+	if err != nil {
 		return
 	}
-	defer place.Close()
-	b, err := host.ReadSmall(file, mostSequence)
+	defer unix.Close(place)
+	b, err := readIn(place, file, mostSequence)
 	if !r.mayWrite(file) || errors.Is(err, fs.ErrNotExist) {
 		return
 	}

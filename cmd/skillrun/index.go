@@ -120,7 +120,7 @@ func refuseIndex(dir int, file string, sha256 bool, left *int64) {
 
 // readIn reads a file of a directory, of up to most bytes. A link there is the user's.
 func readIn(dir int, file string, most int64) ([]byte, error) {
-	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -149,18 +149,14 @@ func listIn(dir int) []string {
 }
 
 // takeAway gives a file of a directory, where the run could write, a name that git does
-// not know. The run may have put something in the place of one that it expects, and may
-// have made the directory so that nothing is renamed there.
+// not know and the run did not: it may have put something there, as another name of the
+// file, by which a renaming that changes nothing succeeds. And it may have made the
+// directory so that nothing is renamed there.
 func takeAway(dir int, file string) (refused string, err error) {
-	for _, end := range [...]string{".refused", ".refused-" + audit.NewID()} {
-		refused = file + end
-		rename := func() error { return unix.Renameat(dir, filepath.Base(file), dir, filepath.Base(refused)) }
-		if err = rename(); err == unix.EACCES && unix.Fchmodat(dir, ".", 0o700, 0) == nil {
-			err = rename()
-		}
-		if err == nil {
-			break
-		}
+	refused = file + ".refused-" + audit.NewID()
+	rename := func() error { return unix.Renameat(dir, filepath.Base(file), dir, filepath.Base(refused)) }
+	if err = rename(); err == unix.EACCES && unix.Fchmodat(dir, ".", 0o700, 0) == nil {
+		err = rename()
 	}
 	return refused, err
 }

@@ -18,28 +18,43 @@ import (
 	"skillrun/profiles"
 )
 
-// mostIndex is how much is read of all indexes together; that of half a million files is
-// a fifth of it.
+// mostIndex is how much is read of all indexes and sequences together; the index of half
+// a million files is a fifth of it.
 const mostIndex = 256 << 20
 
+// mostTrees is how many work trees of a repository are looked at: what looks like one a
+// run can make in any number.
+const mostTrees = 1000
+
 // gitDirectories gives the git directories of the workspace's repository and of the
-// work trees of it, and that which these share; none without one.
-func (r *recorder) gitDirectories(host *profiles.Host) (dirs []string, common string) {
+// work trees of it, after those that are known, and that which they share; none without
+// one. There may be more than are looked at.
+func (r *recorder) gitDirectories(host *profiles.Host, known []string) (dirs []string, common string, more bool) {
 	if r.job.workspace == "" {
-		return nil, ""
+		return nil, "", false
 	}
 	dir, common := host.GitDirectories(r.job.workspace + "/.git")
 	if dir == "" {
-		return nil, ""
+		return nil, "", false
 	}
-	dirs = []string{dir}
+	all := []string{dir}
 	if trees, err := openWithoutLinks(common + "/worktrees"); err == nil {
 		for _, name := range listIn(trees) {
-			dirs = append(dirs, filepath.Join(common, "worktrees", name))
+			all = append(all, filepath.Join(common, "worktrees", name))
 		}
 		unix.Close(trees)
 	}
-	return dirs, common
+	dirs = slices.Clip(known)
+	for _, at := range all {
+		if slices.Contains(known, at) {
+			continue
+		}
+		if len(dirs) > mostTrees {
+			return dirs, common, true
+		}
+		dirs = append(dirs, at)
+	}
+	return dirs, common, false
 }
 
 // mayWrite says whether the run could have written a file.
@@ -54,10 +69,13 @@ func (r *recorder) mayWrite(file string) bool {
 func (r *recorder) refuseIndexes() {
 	host := *r.job.host
 	host.FS = newSnapshot()
-	dirs, common := r.gitDirectories(&host)
+	dirs, common, more := r.gitDirectories(&host, r.gitDirs)
+	if more {
+		say("%s has more work trees than %d, and the rest was not looked at: remove what is none before you call git", named(common+"/worktrees"), mostTrees)
+	}
 	left := int64(mostIndex)
 	for _, at := range dirs {
-		r.refuseSequences(at)
+		r.refuseSequences(at, &left)
 		dir, err := openWithoutLinks(at)
 		if err != nil {
 			continue // no more does git

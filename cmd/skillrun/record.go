@@ -44,10 +44,12 @@ type recorder struct {
 	// What takes a while is found out while the run is being set up, and is
 	// valid once known is closed.
 	known chan struct{}
-	todos map[string][]string // see readTodos
-	sum   audit.Digest        // of the profile
-	warm  warmDigests
-	cold  *digesting // nil if everything was cached
+	// gitDirs and todos are readTodos's.
+	gitDirs []string
+	todos   map[string][]string
+	sum     audit.Digest // of the profile
+	warm    warmDigests
+	cold    *digesting // nil if everything was cached
 
 	mu      sync.Mutex
 	denials []audit.Denial

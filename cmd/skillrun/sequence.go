@@ -15,13 +15,13 @@ import (
 // mostSequence is the size of the largest file of a sequence that is read.
 const mostSequence = 16 << 20
 
-// readTodos notes which rebases were going on when the run began, by their git
-// directory, and the commands that they had left to start.
+// readTodos notes the git directories that the run finds, and which rebases are going on
+// there, with the commands that they have left to start.
 func (r *recorder) readTodos() {
 	host := *r.job.host
 	host.FS = newSnapshot()
-	dirs, _ := r.gitDirectories(&host)
-	for _, dir := range dirs {
+	r.gitDirs, _, _ = r.gitDirectories(&host, nil)
+	for _, dir := range r.gitDirs {
 		if b, err := host.ReadSmall(filepath.Join(dir, policy.GitTodo), mostSequence); err == nil {
 			r.todos[dir] = policy.GitContinues(policy.GitTodo, b)
 		}
@@ -31,23 +31,24 @@ func (r *recorder) readTodos() {
 // refuseSequences takes away what a run has put into a rebase, patches or picks that
 // were begun before, and by which git would start a command or write elsewhere, as the
 // user goes on with them. The commands of a rebase that the run began are told of.
-func (r *recorder) refuseSequences(dir string) {
+func (r *recorder) refuseSequences(dir string, left *int64) {
 	for _, name := range policy.GitSequences {
 		file := filepath.Join(dir, name)
 		if changedSince(file, r.begin) || changedSince(filepath.Dir(file), r.begin) || changedSince(dir, r.begin) {
-			r.refuseSequence(dir, name)
+			r.refuseSequence(dir, name, left)
 		}
 	}
 }
 
-func (r *recorder) refuseSequence(dir, name string) {
+func (r *recorder) refuseSequence(dir, name string, left *int64) {
 	file := filepath.Join(dir, name)
 	place, err := openWithoutLinks(filepath.Dir(file))
 	if err != nil {
 		return
 	}
 	defer unix.Close(place)
-	b, err := readIn(place, file, mostSequence)
+	b, err := readIn(place, file, min(mostSequence, *left))
+	*left -= int64(len(b))
 	if !r.mayWrite(file) || errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -39,7 +39,7 @@ func TestSupervisedRaceOfMoves(t *testing.T) {
 				t.Error("a race was won: what was moved is not what was ruled on")
 			}
 			if !strings.Contains(r.out, "the file moved") || !strings.Contains(r.out, "they changed places") {
-				t.Errorf("nothing raced:\n%s", r.out)
+				t.Errorf("control: nothing raced:\n%s", r.out)
 			}
 
 			control := newCell(t)

@@ -124,7 +124,8 @@ func tryListener() bool {
 		stepFor(stageSeccomp, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(fprog))),
 	})
 	runtime.KeepAlive(fprog)
-	return err == nil
+	// Where there is no process left to try it in, the launch itself says so.
+	return err == nil || errors.Is(err, syscall.EAGAIN)
 }
 
 // tryNamespaces makes namespaces and mounts in them: Ubuntu lets anyone

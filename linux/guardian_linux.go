@@ -29,6 +29,7 @@ type guard struct {
 	parent  int32 // and its pid
 	first   int32 // pid of the first of two guardians
 	outside bool  // the guardian is in the launcher's pid namespace
+	session bool  // the run has a session of its own, the guardian's
 
 	setup     *step // run by the guardian
 	setupLen  int
@@ -108,6 +109,9 @@ func (g *guard) watch() {
 		}
 		g.double()
 	}
+	if g.session {
+		sys(syscall.SYS_SETSID, 0, 0, 0)
+	}
 	// CLONE_FILES: the command's seccomp listener appears in the launcher's
 	// table. execve gives the command a table of its own.
 	// CLONE_PIDFD: so does a descriptor to signal the command by.
@@ -118,7 +122,7 @@ func (g *guard) watch() {
 	if pid == 0 {
 		g.command()
 	}
-	if g.outside {
+	if g.outside && !g.session {
 		// Who ends the process group of the run from outside, as agents do when
 		// they have waited enough, must leave who ends the rest. A group of its
 		// own in this session is not enough: killed, the guardian would orphan

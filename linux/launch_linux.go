@@ -33,6 +33,11 @@ type Command struct {
 	// Jobs says that a shell with job control watches this process, which is
 	// then stopped when the command is.
 	Jobs bool
+	// Session has the run be in a session and a process group of its own, where no
+	// terminal needs it in the caller's. The kernel sends SIGHUP to all of a group
+	// of which it thinks that nobody is left to continue its stopped processes, and
+	// a run could bring that about in the caller's.
+	Session bool
 	// Nice is the least nice value of the run, setpriority(2): 0 leaves the
 	// caller's, 19 gives way to everything.
 	Nice int
@@ -70,6 +75,7 @@ type Process struct {
 	guard     *guard
 	layers    []int           // descriptors of the Landlock rulesets
 	inherited map[uint64]bool // sockets that the command starts with
+	session   bool            // Command.Session
 	tape      tape
 }
 
@@ -95,7 +101,7 @@ type State struct {
 // ([Process.Ready]), and starts a process that confines itself and waits: nothing
 // of the command has run. Call [Process.Begin] to let it, or [Process.Abort].
 func Start(plan *Plan, cmd *Command) (*Process, error) {
-	p := &Process{handle: -1, forked: make(chan struct{}), ended: make(chan struct{})}
+	p := &Process{handle: -1, session: cmd.Session, forked: make(chan struct{}), ended: make(chan struct{})}
 	ok := false
 	defer func() {
 		if !ok {
@@ -119,7 +125,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	}
 	p.cleanup = append(p.cleanup, self)
 
-	g := put(&p.tape, guard{board: board, pidfd: int32(self), parent: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0})
+	g := put(&p.tape, guard{board: board, pidfd: int32(self), parent: int32(os.Getpid()), outside: plan.Namespaces&NSPID == 0, session: cmd.Session})
 	if cmd.Wall > 0 {
 		g.hasWall = true
 		g.wall = syscall.NsecToTimespec(int64(cmd.Wall))
@@ -450,6 +456,19 @@ func (p *Process) Signal(sig syscall.Signal) error {
 		return os.ErrProcessDone
 	}
 	return unix.PidfdSendSignal(int(p.board.pidfd), sig, nil, 0)
+}
+
+// SignalAll sends a signal to the command's process group, if that is the run's
+// own, and else as [Process.Signal] does. The guardian, which leads the group,
+// blocks all signals.
+func (p *Process) SignalAll(sig syscall.Signal) error {
+	if load(&p.board.began) == 0 || load(&p.board.done) != 0 {
+		return os.ErrProcessDone
+	}
+	if p.session {
+		return syscall.Kill(-p.reaper(), sig)
+	}
+	return p.Signal(sig)
 }
 
 // Wait returns when the command has ended and nothing of the run is left but its

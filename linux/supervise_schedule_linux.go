@@ -38,7 +38,7 @@ func serveSchedule(r *request) {
 func serveGroup(r *request) {
 	pid, group := int(int32(r.args[0])), int(int32(r.args[1]))
 	switch {
-	case r.s.config.OwnProcesses, pid == group, pid == 0 && group == r.tid, group == unix.Getpgrp(), r.ownGroup(group):
+	case r.s.config.OwnProcesses, pid == group, pid == 0 && group == r.tid, group == unix.Getpgrp(), group == r.s.run.Guardian, r.ownGroup(group):
 		r.resume()
 	default:
 		r.refuse(ruling{errno: errPerm, path: "process group " + strconv.Itoa(group)})

@@ -24,6 +24,15 @@ func leaveStops() (release func(), err error) {
 	return release, err
 }
 
+// passOn sends a signal to the command. What ends programs goes to all of its group,
+// if that is the run's own: who ended this process's group by it meant them, too.
+func passOn(p *linux.Process, sig syscall.Signal) error {
+	if sig == syscall.SIGUSR1 || sig == syscall.SIGUSR2 {
+		return p.Signal(sig)
+	}
+	return p.SignalAll(sig)
+}
+
 // sentToAll says whether a signal went to the command by itself. What a terminal
 // sends does, and is not caught.
 func sentToAll(syscall.Signal) bool { return false }

@@ -142,7 +142,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	watcher := newWatcher(spec, group)
 	jobs := jobControl()
 	cmd := own.command(spec, tap)
-	cmd.Cgroup, cmd.Jobs = group, jobs
+	cmd.Cgroup, cmd.Jobs, cmd.Session = group, jobs, !jobs && !hasTerminal()
 	var leads *linux.Egress
 	if plan.Filter&linux.NotifyInternet != 0 {
 		if leads, err = door.leads(spec); err != nil {
@@ -196,7 +196,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	defer time.AfterFunc(settleAfter, settle).Stop()
 	tap.start(func() { p.Signal(syscall.SIGKILL) })
 	watcher.start(p)
-	stop := forward(signals, p.Signal)
+	stop := forward(signals, func(sig syscall.Signal) error { return passOn(p, sig) })
 	state, err := p.Wait()
 	limit := watcher.close(&state)
 	stop()

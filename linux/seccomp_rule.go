@@ -136,5 +136,5 @@ const (
 
 	mfdNoexecSeal, mfdExec = 8, 16
 
-	oAccmode, oCreat, oTrunc = 0o3, 0o100, 0o1000
+	oAccmode, oCreat, oTrunc, oAsync = 0o3, 0o100, 0o1000, 0o20000
 )

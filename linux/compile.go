@@ -663,8 +663,10 @@ func (c *compiler) rlimits() {
 		add(rlimitNproc, l.Processes+2)
 	}
 	add(rlimitNofile, l.OpenFiles)
-	// A core file would hold the memory of whatever read a secret.
-	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 0})
+	// A core file would hold the memory of whatever read a secret. For 0 the kernel
+	// still starts the program that kernel.core_pattern names, as root, outside of the
+	// run, which may keep it; for 1 it does not, and of a file that is no room for any.
+	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 1})
 }
 
 // countsProcesses says whether the kernel counts the run's processes by itself:

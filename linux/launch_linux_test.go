@@ -187,6 +187,27 @@ func TestLimitsOnlyLower(t *testing.T) {
 	})
 }
 
+// For a limit of 1, and for no other, the kernel starts no program that would be given
+// the memory of a process that crashes. The caller's own soft limit, most often 0, does
+// not matter.
+func TestCoresReachNobody(t *testing.T) {
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &was); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prlimit(0, unix.RLIMIT_CORE, &was, nil)
+	if err := unix.Prlimit(0, unix.RLIMIT_CORE, &unix.Rlimit{Max: was.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	modes(t, func(t *testing.T, f linux.Features) {
+		out, _ := start(t, f, tempDir(t), "grep core /proc/self/limits")
+		limits := strings.Fields(strings.TrimPrefix(out, "Max core file size"))
+		if len(limits) < 2 || limits[0] != limits[1] || limits[0] != "1" && (was.Max != 0 || limits[0] != "0") {
+			t.Errorf("%q, want 1 and 1", out)
+		}
+	})
+}
+
 // A daemon does not outlive the run, and what was killed is counted.
 func TestNothingSurvives(t *testing.T) {
 	modes(t, func(t *testing.T, f linux.Features) {

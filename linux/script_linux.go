@@ -132,9 +132,12 @@ func (b *scripter) enterScript() ([]step, error) {
 			*lim = openFiles(l.Value)
 		}
 		limit := stepFor(stageLimit, unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(lim)))
-		if l.Resource == unix.RLIMIT_NOFILE {
+		switch l.Resource {
+		case unix.RLIMIT_NOFILE:
 			last = append(last, limit) // what follows still makes descriptors
-		} else {
+		case unix.RLIMIT_CORE:
+			s = append(s, limit.with(optional)) // the caller's is 0, and only root raises it
+		default:
 			s = append(s, limit)
 		}
 	}
@@ -187,6 +190,9 @@ func (b *scripter) rlimits() []Rlimit {
 	}
 	for i := range out {
 		var now unix.Rlimit
+		if out[i].Resource == unix.RLIMIT_CORE {
+			continue // of which 0 is not the least
+		}
 		if unix.Getrlimit(out[i].Resource, &now) == nil {
 			out[i].Value = min(out[i].Value, now.Max, now.Cur)
 		}

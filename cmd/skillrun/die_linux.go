@@ -17,6 +17,11 @@ func defaultAction(sig syscall.Signal) {
 
 // raise sends a signal to this very thread: it has taken effect on return,
 // where one to the process may wait for another thread while we go on to exit.
+//
+// Whatever its limit, the kernel would hand this process's memory, with its
+// environment, to the program that kernel.core_pattern names: of one that is
+// undumpable it does not.
 func raise(sig syscall.Signal) {
+	syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0)
 	syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(sig))
 }

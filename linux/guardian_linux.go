@@ -336,6 +336,7 @@ func (g *guard) wait(command int32) {
 			}
 		}
 		if ended {
+			command = 0 // from here on its number may be another's
 			break
 		}
 		timeout := uintptr(0)
@@ -396,7 +397,7 @@ func (g *guard) sweep(command int32) {
 		for n := 0; n < reapMost; n++ {
 			var status int32
 			options := uintptr(wall)
-			if g.outside && n > 0 {
+			if g.outside {
 				// What has ended is taken before the long list of it is gone through
 				// again; for the rest nobody waits, since an orphan may be ours now.
 				options |= wnohang
@@ -409,10 +410,18 @@ func (g *guard) sweep(command int32) {
 				return
 			}
 			if pid == 0 {
+				if n == 0 {
+					// Not for ever: what was killed is not ours to take as long as
+					// another of the run traces it, which may be an orphan by now.
+					set := uint64(1) << (sigChld - 1)
+					g.left = syscall.Timespec{Nsec: 20e6}
+					sys4(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), 0, uintptr(unsafe.Pointer(&g.left)), signalSize)
+				}
 				break
 			}
 			if int32(pid) == command {
 				g.board.status = status
+				command = 0
 			} else {
 				g.board.killed++
 			}
@@ -429,7 +438,9 @@ func (g *guard) killChildren(command int32) {
 	fd, e := sys4(syscall.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(g.children)), syscall.O_RDONLY, 0)
 	if e != 0 {
 		// No such list in this kernel: at least the command must go.
-		sys(syscall.SYS_KILL, uintptr(command), sigKill, 0)
+		if command != 0 {
+			sys(syscall.SYS_KILL, uintptr(command), sigKill, 0)
+		}
 		return
 	}
 	pid := 0

@@ -337,8 +337,13 @@ func endOrphans() {
 				}
 			}
 		}
-		if _, err := syscall.Wait4(-1, nil, wall, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+		// Not for ever, as in the guardian's sweep.
+		pid, err := syscall.Wait4(-1, nil, wall|wnohang, nil)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
 			return
+		}
+		if pid <= 0 {
+			time.Sleep(time.Millisecond)
 		}
 	}
 }

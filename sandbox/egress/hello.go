@@ -19,6 +19,7 @@ var (
 
 // TLS numbers (RFC 8446, RFC 6066, RFC 9849).
 const (
+	recordCipher    = 20
 	recordAlert     = 21
 	recordHandshake = 22
 	typeClientHello = 1

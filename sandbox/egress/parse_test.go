@@ -73,20 +73,30 @@ func TestClassify(t *testing.T) {
 		"":                           "unclear",
 		"\x16":                       "unclear",
 		"\x16\x03":                   "tls",
-		"\x16\x02":                   "odd tls",
+		"\x16\x02":                   "unclear",
+		"\x16\x02\x00\x00\x05\x01":   "odd tls",
+		"\x16\x00\x00\x02\x05\x01":   "odd tls",
+		"\x15\x02\x00\x00\x02\x01":   "odd tls",
+		"\x14\x01\x00\x00\x01\x01":   "odd tls",
 		"\x15":                       "unclear",
 		"\x15\x03\x01\x00\x02\x01Z":  "odd tls",
 		"\x14\x03\x03\x00\x01\x01":   "odd tls",
 		"\x17\x03\x03":               "odd tls",
-		"\x15\x02":                   "odd tls",
+		"\x15\x02":                   "unclear",
 		"\x15\x10":                   "opaque",
 		"\x16\x10":                   "opaque",
 		"\x18\x03":                   "opaque",
 		"GE":                         "unclear",
 		"GET ":                       "http",
 		"get\t":                      "http",
-		"\r\nGET":                    "http",
-		" GET":                       "http",
+		"\r\n":                       "unclear",
+		"\r\nGET":                    "unclear",
+		"\r\nGET ":                   "http",
+		" \t\v\f\n GET ":             "http",
+		" FROB /x HTTP/":             "http",
+		strings.Repeat(" ", 32<<10):  "http",
+		"\r\n\r\n\x00\r\nQUIT\n":     "http", // a proxy's preamble, version 2
+		"FROB \xc3\xa9 HTTP/":        "http",
 		"FROB /x HTTP":               "unclear",
 		"FROB /x HTTP/":              "http",
 		"EHLO me.example\r\n":        "opaque",
@@ -95,6 +105,13 @@ func TestClassify(t *testing.T) {
 		"PING\r\n":                   "opaque",
 		"\x00\x00\x00\x08":           "opaque",
 		"PRI * HTTP/2.0":             "http",
+		// Others, whose first bytes are lengths.
+		"\x20\x00\x00\x01\x85\xae": "opaque", // MySQL asks for TLS
+		"\x0a\x01\x00\x01\x85\xae": "opaque", // MySQL
+		"\x16\x01\x00\x00\x01\x00": "opaque", // MongoDB
+		"\x14\x01\x00\x00\x01\x00": "opaque", // MongoDB
+		"\x30\x0c\x02\x01\x01":     "opaque", // LDAP
+		"\x30\x20\x02\x01\x01":     "opaque", // LDAP
 	} {
 		if got := egress.Classify([]byte(in)); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)

@@ -287,27 +287,53 @@ const (
 
 // classify looks at the first bytes that a program sends. Whatever a lenient
 // server could take for an HTTP request counts as one, so that it is held to
-// the strict form.
+// the strict form. What no server could is left to other protocols, whose
+// lengths and the like begin with any byte.
 func classify(b []byte) speech {
 	if len(b) == 0 {
 		return unclear
 	}
-	switch {
-	case 0x14 <= b[0] && b[0] <= 0x17: // the types of records
-		switch {
-		case len(b) < 2:
-			return unclear
-		case b[0] == recordHandshake && b[1] == 3:
-			return isTLS
-		case b[1] < 0x10:
-			// Servers skip a warning or a change of cipher before a client
-			// hello, and some take any version that is low enough.
-			return oddTLS
-		}
-		return opaque
-	case strings.IndexByte("\r\n\t\v\f ", b[0]) >= 0:
-		return isHTTP // servers skip blanks before a request
+	if 0x14 <= b[0] && b[0] <= 0x17 { // the types of records
+		return classifyRecord(b)
 	}
+	if bytes.HasPrefix(b, []byte("\r\n\r\n\x00")) {
+		return isHTTP // a proxy's preamble in bytes
+	}
+	blanks := 0
+	for blanks < len(b) && blank(b[blanks]) {
+		blanks++ // servers skip these before a request
+	}
+	if blanks >= maxHead {
+		return isHTTP
+	}
+	return classifyLine(b[blanks:])
+}
+
+// classifyRecord looks at what begins as a record of TLS.
+func classifyRecord(b []byte) speech {
+	switch {
+	case len(b) < 2:
+		return unclear
+	case b[0] == recordHandshake && b[1] == 3:
+		return isTLS
+	case b[1] >= 0x10:
+		return opaque
+	case b[1] == 3:
+		return oddTLS
+	case len(b) < 6:
+		return unclear
+	}
+	// Servers skip a warning or a change of cipher before a client hello, and
+	// some take any version that is low enough.
+	size := int(b[3])<<8 | int(b[4])
+	if b[5] == 1 && (b[0] == recordCipher && size == 1 || b[0] == recordAlert && size == 2 || b[0] == recordHandshake) {
+		return oddTLS
+	}
+	return opaque
+}
+
+// classifyLine looks at what begins as a line of a request.
+func classifyLine(b []byte) speech {
 	word := 0
 	for word < len(b) && tokenByte(b[word]) {
 		word++
@@ -325,6 +351,9 @@ func classify(b []byte) speech {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI", "PROXY":
 		return isHTTP // even without a version (HTTP/0.9), or a proxy's preamble
 	}
+	if target := bytes.TrimLeft(b[word:], " \t\v\f"); len(target) > 0 && target[0] < ' ' && !blank(target[0]) {
+		return opaque // no server has such a target
+	}
 	line, _, whole := bytes.Cut(b, []byte("\n"))
 	if bytes.Contains(bytes.ToUpper(line), []byte("HTTP/")) {
 		return isHTTP
@@ -337,3 +366,5 @@ func classify(b []byte) speech {
 	}
 	return opaque
 }
+
+func blank(c byte) bool { return strings.IndexByte("\r\n\t\v\f ", c) >= 0 }

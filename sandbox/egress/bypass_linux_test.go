@@ -78,6 +78,11 @@ func send(c net.Conn, parts ...string) {
 
 func get(host string) string { return "GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n" }
 
+// h2c is a request by a client that could go on in HTTP/2, such as Java's.
+func h2c(host string) string {
+	return "GET / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nHost: " + host + "\r\nHTTP2-Settings: AAAA\r\nUpgrade: h2c\r\nX: y\r\n\r\n"
+}
+
 const evil = "host=evil.example"
 
 // hello captures the ClientHello that Go sends for a name.
@@ -267,7 +272,11 @@ func attempts() []attempt {
 		{"request after a silence", evil, later("cdn.example", 80, get("evil.example"))},
 		{"request after a silence, on another port", evil, later("cdn.example", 8080, get("evil.example"))},
 		{"WebSocket that the server declines", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", get("evil.example"))},
-		{"upgrade to plain HTTP/2", "target=/h2", say("cdn.example", 80, "GET /h2 HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n")},
+		{"WebSocket that the server declines, after a silence", evil, later("cdn.example", 8080, "GET / HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", get("evil.example"))},
+		{"upgrade to plain HTTP/2, after a silence", "h2c upgrade", later("cdn.example", 8080, h2c("cdn.example"))},
+		{"offer of plain HTTP/2 after a request", "h2c settings", say("cdn.example", 80, get("cdn.example"), h2c("cdn.example"))},
+		{"upgrade to plain HTTP/2 or a WebSocket", "h2c upgrade", say("cdn.example", 80, "GET /ws HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: h2c\r\nUpgrade: websocket\r\nHTTP2-Settings: AAAA\r\n\r\n")},
+		{"upgrade to plain HTTP/2", "h2c upgrade", say("cdn.example", 80, "GET /h2 HTTP/1.1\r\nHost: cdn.example\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n")},
 		{"HTTP/2 without upgrade", "method=PRI", say("cdn.example", 8080, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")},
 		{"proxy preamble", "method=PROXY", say("cdn.example", 8080, "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n\r\n")},
 		// Read-only rules.
@@ -410,6 +419,10 @@ func TestReached(t *testing.T) {
 		{"WebSocket", "target=/ws", say("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
 		{"after a silence", "host=good.example", later("good.example", 80, get("good.example"))},
 		{"after a silence, on another port", "host=good.example", later("good.example", 8080, get("good.example"))},
+		{"WebSocket after a silence, on another port", "target=/ws", later("good.example", 8080, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
+		{"what offers to go on in HTTP/2", "target=/2", say("good.example", 80, h2c("good.example"), "GET /2 HTTP/1.1\r\nHost: good.example\r\n\r\n")},
+		{"that, read only", "host=read.example", say("read.example", 80, h2c("read.example"))},
+		{"that, in absolute form", "host=good.example", say("good.example", 80, strings.Replace(h2c("good.example"), "GET ", "GET http://good.example", 1))},
 		{"WebSocket after a silence", "target=/ws", later("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
 	} {
 		t.Run(a.name, func(t *testing.T) {

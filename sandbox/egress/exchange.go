@@ -318,7 +318,7 @@ func (x *exchange) judgeHead(h *head) Reason {
 		return Mismatch
 	case x.rule.ReadOnly && !h.readOnly():
 		return ReadOnly
-	case h.upgrade != "" && (x.dialed || h.length != 0 || !strings.EqualFold(h.upgrade, "websocket")):
+	case h.upgrade != "" && (h.length != 0 || !strings.EqualFold(h.upgrade, "websocket")):
 		return Malformed
 	}
 	return Granted

@@ -133,6 +133,8 @@ func TestParentDialogue(t *testing.T) {
 			"GET http://good.example/?b HTTP/1.1\r\nHost: good.example\r\n\r\n", "", "HTTP/1.1 204 OK\r\n", egress.Granted},
 		{"another port in the Host field", "http://", 80, "GET //evil.example/ HTTP/1.1\r\nHost: good.example:22\r\nproxy-authorization: Basic own\r\n\r\n", "HTTP/1.1 204 OK\r\n\r\n",
 			"GET http://good.example//evil.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n", "", "HTTP/1.1 204 OK\r\n", egress.Granted},
+		{"an offer to go on in HTTP/2", "http://", 80, h2c("good.example"), "HTTP/1.1 204 OK\r\n\r\n",
+			"GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\nX: y\r\n\r\n", "", "HTTP/1.1 204 OK\r\n", egress.Granted},
 		{"a port that is granted", "http://", 8080, "GET http://good.example/ HTTP/1.0\r\n\r\n", "HTTP/1.1 204 OK\r\n\r\n",
 			"GET http://good.example:8080/ HTTP/1.0\r\nHost: good.example:8080\r\n\r\n", "", "HTTP/1.1 204 OK\r\n", egress.Granted},
 		{"what would be sent back by those that read any case", "http://u:p%40ss@", 80, "trace / HTTP/1.1\r\nHost: good.example\r\n\r\n", "",

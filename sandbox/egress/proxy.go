@@ -254,7 +254,7 @@ func (x *exchange) once(up net.Conn, h *head) {
 // originForm rewrites a checked head for the server itself: the path alone,
 // our Host, and one request per connection.
 func originForm(raw []byte, h *head) []byte {
-	return h.rewrite(raw, h.path(), h.authority, "Connection: close\r\n", "connection", "keep-alive", "te")
+	return h.rewrite(raw, h.path(), h.authority, "Connection: close\r\n", append(withoutH2C[:], "keep-alive", "te")...)
 }
 
 // ProxyEnv gives the variables that lead programs to a proxy at addr

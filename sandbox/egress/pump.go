@@ -64,6 +64,45 @@ type flow struct {
 	rule    *rule
 	idle    time.Duration
 	moved   atomic.Int64 // when something last passed, Unix nanoseconds
+	answer  beginning
+}
+
+// beginning is how the answer to a first request begins, which says whether what
+// follows is still HTTP (WebSocket).
+type beginning struct {
+	of    *atomic.Int64 // the count of what the server sends
+	b     []byte
+	known chan struct{} // closed when b is complete, or nothing more comes
+}
+
+const switched = "HTTP/1.1 101"
+
+// note adds what the server sent.
+func (g *beginning) note(b []byte) {
+	if len(g.b) == len(switched) {
+		return
+	}
+	g.b = append(g.b, b[:min(len(b), len(switched)-len(g.b))]...)
+	if len(g.b) == len(switched) {
+		close(g.known)
+	}
+}
+
+// over is called when nothing more comes.
+func (g *beginning) over() {
+	if len(g.b) < len(switched) {
+		close(g.known)
+	}
+}
+
+// switches waits for the answer, and says whether it leaves HTTP.
+func (g *beginning) switches(wait time.Duration) bool {
+	select {
+	case <-g.known:
+		return string(g.b) == switched
+	case <-time.After(wait):
+		return false
+	}
 }
 
 // touch notes that something passed.
@@ -108,6 +147,9 @@ func (f *flow) move(dst, src net.Conn, count *atomic.Int64) (int, error) {
 			continue // the other direction may have moved
 		}
 		if n > 0 {
+			if count == f.answer.of {
+				f.answer.note(buf[:n])
+			}
 			err = f.write(dst, buf[:n], count)
 		}
 		f.buffers.put(buf)

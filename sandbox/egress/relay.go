@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -25,16 +24,10 @@ func (x *exchange) relay(up net.Conn) {
 		reset(x.c)
 		reset(up)
 	}
-	if x.http && x.seen {
-		if err := x.upgrade(f, up); err != nil {
-			fail(err)
-			x.v.Reason = why.Load().(Reason)
-			return
-		}
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer f.answer.over()
 		if err := f.pump(x.c, up, &x.rcvd); err != nil {
 			fail(err)
 		}
@@ -51,6 +44,7 @@ func (x *exchange) relay(up net.Conn) {
 
 func (x *exchange) flow() *flow {
 	f := &flow{buffers: &x.g.buffers, rule: x.rule, idle: x.g.cfg.IdleTimeout}
+	f.answer = beginning{of: &x.rcvd, known: make(chan struct{})}
 	f.touch()
 	return f
 }
@@ -89,7 +83,9 @@ func (x *exchange) forward(f *flow, up net.Conn) error {
 		}
 	}
 	if x.http {
-		return x.requests(f, up)
+		if err := x.requests(f, up); err != nil || x.http {
+			return err
+		}
 	}
 	if len(x.buf) > 0 {
 		if err := f.write(up, x.buf, &x.sent); err != nil {
@@ -118,9 +114,10 @@ func (x *exchange) more(f *flow) error {
 	}
 }
 
-// requests forwards HTTP requests, each after its check, as they came.
+// requests forwards HTTP requests, each after its check, as they came, to their end
+// or until the server has left HTTP.
 func (x *exchange) requests(f *flow, up net.Conn) error {
-	for {
+	for first := true; ; first = false {
 		h, err := parseHead(x.buf)
 		if errors.Is(err, errMore) {
 			if err := x.more(f); err != nil {
@@ -132,11 +129,15 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 			}
 			continue
 		}
-		if err != nil {
+		if err != nil || h.upgrade != "" && !first {
 			return refusal(Malformed)
 		}
 		if why := x.judgeHead(&h); why != Granted {
 			return refusal(why)
+		}
+		if h.h2c {
+			form := h.rewrite(x.buf, h.target, h.host, "", withoutH2C[:]...)
+			x.buf, h.size = append(form, x.buf[h.size:]...), len(form)
 		}
 		if x.parent != nil {
 			form, err := x.parent.absoluteForm(x.buf[:h.size], x.host())
@@ -150,6 +151,10 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 		}
 		if err := x.body(f, up, h.length); err != nil {
 			return err
+		}
+		if h.upgrade != "" && f.answer.switches(x.g.cfg.HeadTimeout) {
+			x.http = false
+			return nil
 		}
 	}
 }
@@ -225,33 +230,4 @@ func (x *exchange) trailer(f *flow, up net.Conn, line int) error {
 		return refusal(Malformed)
 	}
 	return x.pass(f, up, int64(line)+2)
-}
-
-// upgrade handles a first request that asks to leave HTTP (WebSocket): the
-// server's answer decides whether what follows is still HTTP.
-func (x *exchange) upgrade(f *flow, up net.Conn) error {
-	h, err := parseHead(x.buf)
-	if err != nil || h.upgrade == "" {
-		return nil
-	}
-	if err := x.pass(f, up, int64(h.size)); err != nil {
-		return err
-	}
-	up.SetReadDeadline(time.Now().Add(x.g.cfg.HeadTimeout))
-	const switched = "HTTP/1.1 101"
-	var got []byte
-	for len(got) < len(switched) {
-		b, n, err := f.buffers.read(up)
-		if n > 0 {
-			got = append(got, b[:n]...)
-		}
-		f.buffers.put(b)
-		if err != nil {
-			break // the relay sees it again
-		}
-	}
-	if strings.HasPrefix(string(got), switched) {
-		x.http = false
-	}
-	return f.write(x.c, got, &x.rcvd)
 }

@@ -18,6 +18,7 @@ type head struct {
 	host           string // the Host header as sent; "" if absent
 	length         int64  // of the body; -1 means chunked
 	upgrade        string // value of the Upgrade header
+	h2c            bool   // offers to go on in HTTP/2, which is not passed on
 	override       bool   // has a header that replaces the method
 	size           int    // bytes with the final empty line
 }
@@ -54,6 +55,7 @@ func parseHead(b []byte) (head, error) {
 		f.lengths > 0 && f.codings > 0,
 		f.codings > 0 && h.minor == 0,
 		f.hosts == 0 && h.minor == 1,
+		h.h2c && (h.minor == 0 || h.upgrade != ""),
 		h.method == "CONNECT" && h.length != 0:
 		return head{}, errRequest
 	}
@@ -147,14 +149,19 @@ func (f *fields) add(h *head, line string) error {
 		if !strings.EqualFold(value, "chunked") {
 			return errRequest
 		}
+	case "http2-settings":
+		h.h2c = true
 	case "upgrade":
+		if strings.EqualFold(value, "h2c") {
+			h.h2c = true
+			break
+		}
 		if h.upgrade != "" || value == "" {
 			return errRequest
 		}
 		h.upgrade = value
-	case "content_length", "transfer_encoding", "http2-settings":
-		// The first two become the real ones behind servers that map '-' to
-		// '_'; the last asks to go on in HTTP/2.
+	case "content_length", "transfer_encoding":
+		// They become the real ones behind servers that map '-' to '_'.
 		return errRequest
 	}
 	switch strings.ReplaceAll(strings.ToLower(name), "_", "-") {
@@ -198,6 +205,10 @@ func (h *head) rewrite(raw []byte, target, host, more string, drop ...string) []
 	b.WriteString("\r\n")
 	return []byte(b.String())
 }
+
+// withoutH2C are the fields of an offer to go on in HTTP/2, of which nothing could
+// be checked. A client that makes it, as Java's does, goes on without.
+var withoutH2C = [...]string{"connection", "upgrade", "http2-settings"}
 
 // readOnly says whether a server that sees this request is only asked to show
 // something: no body either, which some servers would read as a next request.

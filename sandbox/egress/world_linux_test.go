@@ -216,7 +216,12 @@ func (w *world) http(c io.ReadWriter, raw net.Conn, kind string) {
 				chunked = false
 			case "transfer-encoding":
 				chunked = strings.Contains(strings.ToLower(v), "chunked")
+			case "http2-settings":
+				w.note("h2c settings target=%s", target)
 			case "upgrade":
+				if v == "h2c" {
+					w.note("h2c upgrade target=%s", target)
+				}
 				upgrade = strings.EqualFold(v, "websocket") && strings.HasPrefix(target, "/ws")
 			}
 		}

@@ -42,6 +42,23 @@ type exchange struct {
 // and whether a proxy is asked, only their bytes tell.
 const firstBytes = 40 * time.Millisecond
 
+// firstBytesToProxy is the same where a proxy is asked for what is TLS or HTTP: a
+// connection that is made without it is often no way at all.
+const firstBytesToProxy = time.Second
+
+// patience is how long the gate waits for this connection's first bytes.
+func (x *exchange) patience() time.Duration {
+	switch {
+	case web(x.v.Port) && x.stands:
+		return x.g.cfg.IdleTimeout
+	case web(x.v.Port):
+		return x.g.cfg.HeadTimeout
+	case x.stands:
+		return firstBytesToProxy
+	}
+	return firstBytes
+}
+
 // web says that a port carries nothing but TLS and HTTP.
 func web(port uint16) bool { return port == 80 || port == 443 }
 
@@ -136,11 +153,7 @@ func (x *exchange) plain(dst netip.AddrPort) {
 		return
 	}
 	if !x.free() {
-		wait := firstBytes
-		if web(x.v.Port) {
-			wait = x.g.cfg.HeadTimeout
-		}
-		if x.v.Reason = x.inspect(wait); x.v.Reason != Granted {
+		if x.v.Reason = x.inspect(x.patience()); x.v.Reason != Granted {
 			x.refuse()
 			return
 		}
@@ -150,6 +163,16 @@ func (x *exchange) plain(dst netip.AddrPort) {
 		return
 	}
 	up, err := x.reach(x.addresses())
+	if err != nil && x.stands && !x.seen {
+		// Silent so far, and there is no way without the proxy.
+		if x.v.Reason = x.inspect(x.g.cfg.IdleTimeout); x.v.Reason != Granted {
+			x.refuse()
+			return
+		}
+		if x.tls || x.http {
+			up, err = x.reach(nil)
+		}
+	}
 	if err != nil {
 		x.v.Reason = Unreachable
 		reset(x.c)

@@ -108,6 +108,56 @@ func TestParents(t *testing.T) {
 	}
 }
 
+// TestParentSlow: the proxy is asked on every port for what is TLS or HTTP, also when
+// that takes a moment to show, or long where there is no other way.
+func TestParentSlow(t *testing.T) {
+	w := newWorld(t)
+	n := rules()
+	outside, _ := newGate(t, everything())
+	at := proxy(t, outside).String()
+	for _, c := range []struct {
+		what    string
+		resolve bool // the name without the proxy
+		silence time.Duration
+		say     string
+		via     bool
+		why     egress.Reason
+	}{
+		{"a moment", true, 200 * time.Millisecond, get("good.example"), true, egress.Granted},
+		{"long", true, 1200 * time.Millisecond, get("good.example"), false, egress.Granted},
+		{"long, with no other way", false, 1200 * time.Millisecond, get("good.example"), true, egress.Granted},
+		{"long, with no other way, to another", false, 1200 * time.Millisecond, get("evil.example"), false, egress.Mismatch},
+		{"what is not of the web, with no other way", false, 0, "\x00\x01", false, egress.Unreachable},
+	} {
+		g, v := newGate(t, n, func(cfg *egress.Config) {
+			cfg.Parents = parents(t, "ALL_PROXY=http://"+at)
+			if !c.resolve {
+				cfg.System.Servers = []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}
+			}
+		})
+		run := newRun(t, g, n)
+		w.reached()
+		run.in(func() {
+			conn, err := place{w, insideDNS}.dial("good.example", 8080)
+			if err != nil {
+				t.Errorf("%s: %v", c.what, err)
+				return
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(5 * time.Second))
+			time.Sleep(c.silence) // it is what a slow program does
+			send(conn, c.say)
+		})
+		all := settled(t, g, v)
+		if len(all) != 1 || all[0].Reason != c.why || (all[0].Via != "") != c.via {
+			t.Errorf("%s: %+v", c.what, all)
+		}
+		if got := noted(w.reached(), "host=good.example"); got != (c.why == egress.Granted) {
+			t.Errorf("%s: reached %v", c.what, got)
+		}
+	}
+}
+
 // TestParentDialogue: what a proxy is told, and answers that are no tunnel.
 func TestParentDialogue(t *testing.T) {
 	newWorld(t)

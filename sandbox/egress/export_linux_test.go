@@ -13,12 +13,13 @@ import (
 func AnyAddress(nl int) error { return anyIP(nl) }
 
 // AddAddress gives the loopback device of a netlink socket's namespace an address.
-func AddAddress(nl int, a netip.Addr) error {
+func AddAddress(nl int, p netip.Prefix) error {
+	a := p.Addr()
 	family := byte(unix.AF_INET)
 	if a.Is6() {
 		family = unix.AF_INET6
 	}
-	b := []byte{family, byte(a.BitLen()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
+	b := []byte{family, byte(p.Bits()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
 	b = binary.NativeEndian.AppendUint32(b, loIndex)
 	b = binary.NativeEndian.AppendUint16(b, uint16(4+a.BitLen()/8))
 	b = binary.NativeEndian.AppendUint16(b, unix.IFA_LOCAL)

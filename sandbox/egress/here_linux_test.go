@@ -307,20 +307,22 @@ func TestOtherAddress(t *testing.T) {
 }
 
 // TestReachOwnAddress: no name leads to a public address that is this machine's own,
-// where services listen that are meant for it alone, nor does a grant of every host.
-// One of the address does. The control is the same before it was the machine's.
+// where services listen that are meant for it alone, or one of its network, nor does
+// a grant of every host. One of the address does. The control is the same before it was the machine's.
 func TestReachOwnAddress(t *testing.T) {
 	w := newWorld(t)
 	rule := func(host string) profiles.HostRule {
 		return profiles.HostRule{Host: host, Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP}
 	}
-	own := map[string]string{"own4.example": "93.184.216.99", "own6.example": "2606:2800:220:1::99"}
+	own := map[string]string{"own4.example": "93.184.216.99", "own6.example": "2606:2800:220:99::99", "beside4.example": "91.198.174.7", "beside6.example": "2606:2800:220:99::7"}
 	for _, is := range []bool{false, true} {
+		if is {
+			for _, p := range []string{"93.184.216.99/32", "2606:2800:220:99::99/128", "91.198.174.99/24"} {
+				addAddress(t, netip.MustParsePrefix(p))
+			}
+		}
 		for name, addr := range own {
 			a := netip.MustParseAddr(addr)
-			if is {
-				addAddress(t, a)
-			}
 			for _, c := range []struct {
 				what, host string
 				rules      []profiles.HostRule
@@ -349,10 +351,10 @@ func TestReachOwnAddress(t *testing.T) {
 	}
 }
 
-func addAddress(t *testing.T, a netip.Addr) {
+func addAddress(t *testing.T, p netip.Prefix) {
 	nl, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err == nil {
-		err = egress.AddAddress(nl, a)
+		err = egress.AddAddress(nl, p)
 		unix.Close(nl)
 	}
 	if err != nil && err != unix.EEXIST {

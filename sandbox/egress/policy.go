@@ -22,7 +22,7 @@ const (
 	UnknownName   Reason = "unknown-name"   // no rule names it
 	UnknownAddr   Reason = "unknown-addr"   // no rule names the address, nor was it given out for an allowed name
 	WrongPort     Reason = "wrong-port"     // the host is allowed on other ports or by another protocol
-	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address, or to this machine
+	NotPublic     Reason = "not-public"     // an allowed name that resolves to a private or special address, or to this machine's network
 	DeniedAddr    Reason = "denied-addr"    // an address that a rule excepts, asked for by a name or not
 	Mismatch      Reason = "name-mismatch"  // the name in the bytes is not the one the address was given out for
 	HiddenName    Reason = "hidden-name"    // an encrypted ClientHello without an allowed outer name
@@ -102,15 +102,16 @@ func (r *rule) nameAt(name string, a netip.Addr) bool {
 	return r.names(name) && r.within(a)
 }
 
-// within says whether the rule reaches the address by a name: what is private, or
-// this machine's own, is not the internet's.
+// within says whether the rule reaches the address by a name: what is private, or of
+// this machine's own network, is not the internet's.
 func (r *rule) within(a netip.Addr) bool { return r.Private || profiles.Public(a) && !r.own.has(a) }
 
-// own knows the addresses of this machine's interfaces: services that listen there
-// are often meant for this machine alone.
+// own knows the addresses of this machine's interfaces, where services listen that
+// are often meant for this machine alone, and those beside them, which firewalls
+// keep from the internet as they do private ones.
 type own struct {
 	mu    sync.Mutex
-	addrs []netip.Addr
+	nets  []netip.Prefix
 	until time.Time // asked for anew then
 }
 
@@ -124,15 +125,29 @@ func (o *own) has(a netip.Addr) bool {
 		if err != nil {
 			return true // any may be one
 		}
-		o.addrs, o.until = nil, now.Add(ownFor)
+		o.nets, o.until = nil, now.Add(ownFor)
 		for _, f := range found {
 			if n, ok := f.(*net.IPNet); ok {
 				one, _ := netip.AddrFromSlice(n.IP)
-				o.addrs = append(o.addrs, one.Unmap())
+				bits, _ := n.Mask.Size()
+				o.nets = append(o.nets, beside(one.Unmap(), bits))
 			}
 		}
 	}
-	return slices.Contains(o.addrs, a)
+	return slices.ContainsFunc(o.nets, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// beside gives the addresses on the network of an interface's. One of IPv6 that was
+// handed out alone is of a network of /64 (RFC 4291), whatever its own length.
+func beside(a netip.Addr, bits int) netip.Prefix {
+	switch {
+	case bits == 0: // of no network
+		bits = a.BitLen()
+	case a.Is6():
+		bits = min(bits, 64)
+	}
+	p, _ := a.Prefix(bits)
+	return p
 }
 
 func (r *rule) carries(port uint16, proto profiles.Protocol) bool {
@@ -169,8 +184,8 @@ func (p *Policy) ruleOf(name string) *profiles.HostRule {
 }
 
 // Answer says whether address a may be given out for an allowed name. This is
-// what stops a name that resolves to a private address, or one of this machine
-// (rebinding), unless a rule says Private or names the address itself, and one that
+// what stops a name that resolves to a private address, or one of this
+// machine's network (rebinding), unless a rule says Private or names the address itself, and one that
 // resolves to a denied address.
 func (p *Policy) Answer(name string, a netip.Addr) bool {
 	for i := range p.rules {

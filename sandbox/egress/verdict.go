@@ -32,7 +32,7 @@ func (r Reason) Text() string {
 	case WrongPort:
 		return "granted on other ports or by another protocol only"
 	case NotPublic:
-		return "granted by name only, and its address is not a public one: it would have to be granted, too"
+		return "granted by name only, and its address is private or special, or of this machine's network: it would have to be granted, too"
 	case DeniedAddr:
 		return "its address is denied, whatever name is granted"
 	case Mismatch:

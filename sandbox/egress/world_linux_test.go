@@ -75,7 +75,9 @@ var worldNames = map[string][]string{
 	"server-first.test":   {"93.184.216.94"},
 	"gone-host.example":   {"93.184.216.95"},
 	"own4.example":        {"93.184.216.99"}, // this machine's in one test
-	"own6.example":        {"2606:2800:220:1::99"},
+	"own6.example":        {"2606:2800:220:99::99"},
+	"beside4.example":     {"91.198.174.7"}, // on its network
+	"beside6.example":     {"2606:2800:220:99::7"},
 	"mixed.example":       {"93.184.216.98"}, // the address is granted too, for reading
 	"exfil.good.example":  {"93.184.216.34"},
 	"notgood.example":     {"93.184.216.34"},

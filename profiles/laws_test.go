@@ -21,8 +21,8 @@ var (
 	access  = rapid.Custom(func(t *rapid.T) profiles.Access {
 		return profiles.Access(rapid.Uint8Range(1, uint8(profiles.AllAccess)).Draw(t, "access"))
 	})
-	anyHost = rapid.SampledFrom([]string{"*", "example.com", "*.example.com", "a.example.com", "*.a.example.com", "b.a.example.com", "8.8.8.8", "8.8.0.0/16", "10.0.0.0/8", "10.1.2.3", "0.0.0.0/0", "0.0.0.0/4", "2000::/3", "::/0", "2001:db8::1", "2606:4700::/32", "localhost", "127.0.0.0/8", "127.0.0.1", "::1"})
-	target  = rapid.SampledFrom([]string{"example.com", "a.example.com", "A.Example.COM.", "b.a.example.com", "xexample.com", "8.8.8.8", "::ffff:8.8.8.8", "8.8.4.4", "9.9.9.9", "10.1.2.3", "127.0.0.1", "2001:db8::1", "2606:4700::1", "::1", "localhost", "127.1", "a\x00.example.com"})
+	anyHost = rapid.SampledFrom([]string{"*", "example.com", "*.example.com", "a.example.com", "*.a.example.com", "b.a.example.com", "8.8.8.8", "8.8.0.0/16", "10.0.0.0/8", "10.1.2.3", "0.0.0.0/0", "0.0.0.0/4", "2000::/3", "::/0", "2001:db8::1", "2606:4700::/32", "64:ff9b::/96", "localhost", "127.0.0.0/8", "127.0.0.1", "::1"})
+	target  = rapid.SampledFrom([]string{"example.com", "a.example.com", "A.Example.COM.", "b.a.example.com", "xexample.com", "8.8.8.8", "::ffff:8.8.8.8", "8.8.4.4", "9.9.9.9", "10.1.2.3", "127.0.0.1", "2001:db8::1", "2606:4700::1", "64:ff9b::808:808", "64:ff9b::a01:203", "::1", "localhost", "127.1", "a\x00.example.com"})
 	anyName = rapid.SampledFrom([]string{"A", "AB", "ABC", "A_TOKEN", "LD_PRELOAD", "B"})
 	origin  = rapid.Custom(func(t *rapid.T) profiles.Origin {
 		return profiles.Origin{Source: rapid.SampledFrom([]string{"one", "two"}).Draw(t, "source")}

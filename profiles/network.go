@@ -214,12 +214,28 @@ func (h *HostRule) Matches(host string) bool {
 
 // Excepts says whether the rule does not reach an address, which it may name.
 func (h *HostRule) Excepts(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
 	for _, e := range h.Except {
-		if p, ok := HostPrefix(e); ok && p.Contains(a.Unmap().WithZone("")) {
+		if p, ok := HostPrefix(e); ok && (p.Contains(a) || p.Contains(Translated(a))) {
 			return true
 		}
 	}
 	return false
+}
+
+// translated begins the addresses of IPv6 by which a translator of the network
+// reaches those of IPv4, 64:ff9b::/96 (RFC 6052): on machines without IPv4 name
+// servers answer with them.
+var translated = netip.PrefixFrom(netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b}), 96)
+
+// Translated gives the address of IPv4 that is reached by one of IPv6 that stands
+// for it; any other address is itself.
+func Translated(a netip.Addr) netip.Addr {
+	if !translated.Contains(a) {
+		return a
+	}
+	b := a.As16()
+	return netip.AddrFrom4([4]byte(b[12:]))
 }
 
 // Unresolved says which denied address a granted name may stand for where a proxy

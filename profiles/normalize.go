@@ -257,10 +257,16 @@ func (h *HostRule) exceptions() []string {
 // mayReach says whether the rule, but for its exceptions, reaches some address of a
 // prefix, by a name perhaps.
 func (h *HostRule) mayReach(p netip.Prefix) bool {
-	if own, ok := HostPrefix(h.Host); ok {
-		return own.Overlaps(p)
+	by := p // by a translator
+	if p.Addr().Is4() {
+		a, four := translated.Addr().As16(), p.Addr().As4()
+		copy(a[12:], four[:])
+		by = netip.PrefixFrom(netip.AddrFrom16(a), translated.Bits()+p.Bits())
 	}
-	return h.Private || len(publicHosts(p)) > 0
+	if own, ok := HostPrefix(h.Host); ok {
+		return own.Overlaps(p) || own.Overlaps(by)
+	}
+	return h.Private || len(publicHosts(p)) > 0 || translated.Overlaps(p)
 }
 
 // coveredBy says whether one of hosts has all of a prefix.

@@ -401,6 +401,7 @@ func TestReached(t *testing.T) {
 		{"no SNI", "sni= ", say("good.example", 443, string(withoutSNI()))},
 		{"other name at the same address", "host=other.example", say("other.example", 80, get("other.example"))},
 		{"IPv6", "at=[2606:2800:220:1::1]", say("six.example", 80, get("six.example"))},
+		{"IPv4 by a translator", "at=[64:ff9b::5db8:d822]", say("translated.example", 80, get("translated.example"))},
 		{"beneath a wildcard", "host=a.wild.example", say("a.wild.example", 80, get("a.wild.example"))},
 		{"punycode", "host=xn--bcher-kva.test", say("xn--bcher-kva.test", 80, get("xn--bcher-kva.test"))},
 		{"private by grant", "at=10.0.0.7", say("intranet.example", 80, get("intranet.example"))},

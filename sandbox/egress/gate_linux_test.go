@@ -988,7 +988,7 @@ func TestDeniedAddress(t *testing.T) {
 	w := newWorld(t)
 	network := func(except ...string) *profiles.Network {
 		n := &profiles.Network{Mode: profiles.NetHosts}
-		for _, host := range []string{"cdn.example", "several.example", "*.wild.example", "151.101.0.0/16", "six.example"} {
+		for _, host := range []string{"cdn.example", "several.example", "*.wild.example", "151.101.0.0/16", "six.example", "translated.example"} {
 			n.Hosts = append(n.Hosts, profiles.HostRule{Host: host, Protocols: profiles.TCP | profiles.UDP, Except: except,
 				Ports: []profiles.PortRange{{First: 80, Last: 80}, {First: 9999, Last: 9999}}})
 		}
@@ -997,7 +997,7 @@ func TestDeniedAddress(t *testing.T) {
 	file := func(cfg *egress.Config) {
 		cfg.System.Hosts["b.wild.example"] = []netip.Addr{netip.MustParseAddr("93.184.216.70")}
 	}
-	denied := network("151.101.1.0/24", "93.184.216.60", "93.184.216.70", "2606:2800:220:1::/64")
+	denied := network("151.101.1.0/24", "93.184.216.34", "93.184.216.60", "93.184.216.70", "2606:2800:220:1::/64")
 	shut, v := newGate(t, denied, file)
 	open, _ := newGate(t, network(), file)
 	shutRun, openRun := newRun(t, shut, denied), newRun(t, open, network())
@@ -1023,6 +1023,7 @@ func TestDeniedAddress(t *testing.T) {
 		{"its address", say("93.184.216.70", 80, get("b.wild.example")), "at=93.184.216.70"},
 		{"address in a granted prefix", say("151.101.1.69", 80, get("x.test")), "at=151.101.1.69"},
 		{"IPv6", say("six.example", 80, get("six.example")), "at=[2606:2800:220:1::1]"},
+		{"IPv4 by a translator", say("translated.example", 80, get("translated.example")), "at=[64:ff9b::5db8:d822]"},
 		{"datagram", datagram("cdn.example", "151.101.1.69"), "udp datagram"},
 		{"datagram to a name of the hosts file", datagram("b.wild.example", "93.184.216.70"), "udp datagram"},
 	} {

@@ -314,7 +314,7 @@ func TestReachOwnAddress(t *testing.T) {
 	rule := func(host string) profiles.HostRule {
 		return profiles.HostRule{Host: host, Ports: []profiles.PortRange{{First: 80, Last: 80}}, Protocols: profiles.TCP}
 	}
-	own := map[string]string{"own4.example": "93.184.216.99", "own6.example": "2606:2800:220:99::99", "beside4.example": "91.198.174.7", "beside6.example": "2606:2800:220:99::7"}
+	own := map[string]string{"own4.example": "93.184.216.99", "own6.example": "2606:2800:220:99::99", "beside4.example": "91.198.174.7", "beside6.example": "2606:2800:220:99::7", "beside64.example": "64:ff9b::5bc6:ae07"}
 	for _, is := range []bool{false, true} {
 		if is {
 			for _, p := range []string{"93.184.216.99/32", "2606:2800:220:99::99/128", "91.198.174.99/24"} {
@@ -334,6 +334,9 @@ func TestReachOwnAddress(t *testing.T) {
 				{"address", addr, []profiles.HostRule{rule(addr)}, true},
 				{"name and address", name, []profiles.HostRule{rule(name), rule(addr)}, true},
 			} {
+				if c.host == addr && c.rules[0].Host == "*" && profiles.Translated(a) != a {
+					continue // by a name only
+				}
 				n := &profiles.Network{Mode: profiles.NetHosts, Hosts: c.rules}
 				g, v := newGate(t, n)
 				run := newRun(t, g, n)

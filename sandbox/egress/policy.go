@@ -86,7 +86,7 @@ func (r *rule) names(name string) bool { return !r.byAddr && r.Matches(name) }
 
 // excepts says whether the rule does not reach the address after all.
 func (r *rule) excepts(a netip.Addr) bool {
-	return slices.ContainsFunc(r.except, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.ContainsFunc(r.except, func(p netip.Prefix) bool { return p.Contains(a) || p.Contains(profiles.Translated(a)) })
 }
 
 // address says whether the rule grants the address itself.
@@ -94,7 +94,7 @@ func (r *rule) address(a netip.Addr) bool {
 	if r.byAddr {
 		return r.prefix.Contains(a)
 	}
-	return r.Host == "*" && r.within(a)
+	return r.Host == "*" && (r.Private || profiles.Public(a)) && r.within(a)
 }
 
 // nameAt says whether the rule grants the name while it stands for a.
@@ -104,7 +104,10 @@ func (r *rule) nameAt(name string, a netip.Addr) bool {
 
 // within says whether the rule reaches the address by a name: what is private, or of
 // this machine's own network, is not the internet's.
-func (r *rule) within(a netip.Addr) bool { return r.Private || profiles.Public(a) && !r.own.has(a) }
+func (r *rule) within(a netip.Addr) bool {
+	a = profiles.Translated(a)
+	return r.Private || profiles.Public(a) && !r.own.has(a)
+}
 
 // own knows the addresses of this machine's interfaces, where services listen that
 // are often meant for this machine alone, and those beside them, which firewalls

@@ -91,7 +91,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s may stand for a name under *", a)
 		}
 	}
-	for _, a := range []string{"93.184.216.34", "2606:2800:220:1::1", "100.128.0.1", "172.32.0.1"} {
+	for _, a := range []string{"93.184.216.34", "2606:2800:220:1::1", "100.128.0.1", "172.32.0.1", "64:ff9b::808:808"} {
 		if !net(profiles.HostRule{Host: "x.test"}).Answer("x.test", netip.MustParseAddr(a)) {
 			t.Errorf("%s may not stand for a name", a)
 		}
@@ -162,7 +162,7 @@ func TestEmptyIsNone(t *testing.T) {
 // Policy grants to a name or an address alone is what the Profile reaches.
 func TestDecideAgreesWithReaches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		host := rapid.SampledFrom([]string{"a.test", "b.a.test", "*.a.test", "*.test", "*", "1.1.1.1", "10.0.0.0/8", "10.1.0.0/16", "2606:4700::/32"})
+		host := rapid.SampledFrom([]string{"a.test", "b.a.test", "*.a.test", "*.test", "*", "1.1.1.1", "10.0.0.0/8", "10.1.0.0/16", "2606:4700::/32", "64:ff9b::/96"})
 		port := rapid.Uint16Range(1, 5)
 		proto := rapid.SampledFrom([]profiles.Protocol{profiles.TCP, profiles.UDP, profiles.TCP | profiles.UDP})
 		n := profiles.Network{Mode: profiles.NetHosts}
@@ -174,7 +174,7 @@ func TestDecideAgreesWithReaches(t *testing.T) {
 				Except: rapid.SliceOfN(rapid.SampledFrom([]string{"1.1.1.0/24", "10.1.0.0/16", "10.2.2.3", "::/0"}), 0, 2).Draw(t, "except"),
 			})
 		}
-		asked := rapid.SampledFrom([]string{"a.test", "b.a.test", "c.b.a.test", "x.example", "1.1.1.1", "10.1.2.3", "10.2.2.3", "127.0.0.1", "2606:4700::1", "::1"}).Draw(t, "asked")
+		asked := rapid.SampledFrom([]string{"a.test", "b.a.test", "c.b.a.test", "x.example", "1.1.1.1", "10.1.2.3", "10.2.2.3", "127.0.0.1", "2606:4700::1", "64:ff9b::a01:203", "64:ff9b::101:101", "::1"}).Draw(t, "asked")
 		q := egress.Request{Port: port.Draw(t, "port"), Protocol: rapid.SampledFrom([]profiles.Protocol{profiles.TCP, profiles.UDP}).Draw(t, "protocol")}
 		target, err := egress.ParseTarget(asked)
 		if err != nil {

@@ -58,6 +58,7 @@ var worldNames = map[string][]string{
 	"meta.example":        {"169.254.169.254"},
 	"mapped.example":      {"::ffff:10.0.0.5"},
 	"nat64.example":       {"64:ff9b::a00:5"},
+	"translated.example":  {"64:ff9b::5db8:d822"}, // 93.184.216.34
 	"ula.example":         {"fd00::5"},
 	"linklocal.example":   {"fe80::5"},
 	"multicast.example":   {"224.0.0.5"},
@@ -78,7 +79,8 @@ var worldNames = map[string][]string{
 	"own6.example":        {"2606:2800:220:99::99"},
 	"beside4.example":     {"91.198.174.7"}, // on its network
 	"beside6.example":     {"2606:2800:220:99::7"},
-	"mixed.example":       {"93.184.216.98"}, // the address is granted too, for reading
+	"beside64.example":    {"64:ff9b::5bc6:ae07"}, // 91.198.174.7
+	"mixed.example":       {"93.184.216.98"},      // the address is granted too, for reading
 	"exfil.good.example":  {"93.184.216.34"},
 	"notgood.example":     {"93.184.216.34"},
 	"good.example.evil.x": {"151.101.1.69"},
@@ -506,7 +508,7 @@ func rules() *profiles.Network {
 		host("good.example"), host("other.example", port(80, 443)), host("cdn.example"),
 		host("read.example", func(r *profiles.HostRule) { r.ReadOnly = true }),
 		host("six.example"), host("both.example"), host("half.example"),
-		host("rebind.example"), host("loop.example"), host("meta.example"), host("mapped.example"), host("nat64.example"), host("ula.example"), host("linklocal.example"), host("multicast.example"), host("zero.example"),
+		host("rebind.example"), host("loop.example"), host("meta.example"), host("mapped.example"), host("nat64.example"), host("translated.example"), host("ula.example"), host("linklocal.example"), host("multicast.example"), host("zero.example"),
 		host("intranet.example", func(r *profiles.HostRule) { r.Private = true }),
 		host("*.wild.example"), host("xn--bcher-kva.test"),
 		host("alias.example"), host("aliasloop.example"), host("liar.example"), host("dead.example"), host("gone.example"), host("gone-host.example", port(81)),

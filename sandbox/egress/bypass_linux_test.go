@@ -83,6 +83,11 @@ func h2c(host string) string {
 	return "GET / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nHost: " + host + "\r\nHTTP2-Settings: AAAA\r\nUpgrade: h2c\r\nX: y\r\n\r\n"
 }
 
+// bodied is a request with a body, at a server that does not read it.
+func bodied(method, body string) string {
+	return fmt.Sprintf("%s /ignore-body HTTP/1.1\r\nHost: cdn.example\r\nContent-Length: %d\r\n\r\n%s", method, len(body), body)
+}
+
 const evil = "host=evil.example"
 
 // hello captures the ClientHello that Go sends for a name.
@@ -244,6 +249,10 @@ func attempts() []attempt {
 		{"pipelined request", evil, say("cdn.example", 80, get("cdn.example")+get("evil.example"))},
 		{"second request after a body", evil, say("cdn.example", 80, "POST / HTTP/1.1\r\nHost: cdn.example\r\nContent-Length: 2\r\n\r\nab"+get("evil.example"))},
 		{"second request after chunks", evil, say("cdn.example", 80, chunked+"2\r\nab\r\n0\r\n\r\n"+get("evil.example"))},
+		{"request as the body of another", evil, say("cdn.example", 80, bodied("GET", get("evil.example")))},
+		{"request as the body of another, behind blanks", evil, say("cdn.example", 80, bodied("DELETE", "\r\n "+get("evil.example")))},
+		{"request as the body of another, in pieces", evil, say("cdn.example", 80, strings.SplitAfter(bodied("FROB", get("evil.example")), "T")...)},
+		{"request of HTTP/0.9 as the body of another", evil, say("cdn.example", 80, bodied("HEAD", "GET http://evil.example/\n"))},
 		{"two Hosts", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHost: cdn.example\r\nHost: evil.example\r\n\r\n")},
 		{"Host with a blank before the colon", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHost: cdn.example\r\nHost : evil.example\r\n\r\n")},
 		{"folded Host", evil, say("cdn.example", 80, "GET / HTTP/1.1\r\nHost: cdn.example\r\nX: y\r\n Host: evil.example\r\n\r\n")},
@@ -417,6 +426,9 @@ func TestReached(t *testing.T) {
 		{"MySQL that asks for TLS", "echo at=93.184.216.94", say("server-first.test", 7000, "\x20\x00\x00\x01\x85\xae\xff\x19")},
 		{"LDAP", "echo at=93.184.216.94", say("server-first.test", 7000, "\x30\x0c\x02\x01\x01\x60\x07\x02\x01\x03\x04\x00\x80\x00")},
 		{"MongoDB", "echo at=93.184.216.94", say("server-first.test", 7000, "\x16\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00")},
+		{"GET with a body", "target=/3", say("good.example", 80, "GET /_search HTTP/1.1\r\nHost: good.example\r\nContent-Length: 16\r\n\r\n", "\n{\"query\": null}GET /3 HTTP/1.1\r\nHost: good.example\r\n\r\n")},
+		{"GET with a body of words", "target=/3", say("good.example", 80, "GET / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 5\r\n\r\nab cdGET /3 HTTP/1.1\r\nHost: good.example\r\n\r\n")},
+		{"POST of a request", "method=POST host=good.example", say("good.example", 80, "POST / HTTP/1.1\r\nHost: good.example\r\nContent-Length: 18\r\n\r\nGET / HTTP/1.1\r\n\r\n")},
 		{"WebSocket", "target=/ws", say("good.example", 80, "GET /ws HTTP/1.1\r\nHost: good.example\r\nUpgrade: websocket\r\n\r\n", "\x81\x01x")},
 		{"after a silence", "host=good.example", later("good.example", 80, get("good.example"))},
 		{"after a silence, on another port", "host=good.example", later("good.example", 8080, get("good.example"))},

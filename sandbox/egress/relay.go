@@ -149,6 +149,9 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 		if err := x.pass(f, up, int64(h.size)); err != nil {
 			return err
 		}
+		if err := x.lookInto(f, &h); err != nil {
+			return err
+		}
 		if err := x.body(f, up, h.length); err != nil {
 			return err
 		}
@@ -157,6 +160,29 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 			return nil
 		}
 	}
+}
+
+// lookInto refuses a body that begins as a request does, where the method is one for
+// which many servers read none: they would take it for the next request, with a Host
+// that nobody checked. Behind the size of a chunk it begins as no request does.
+func (x *exchange) lookInto(f *flow, h *head) error {
+	switch h.method {
+	case "POST", "PUT", "PATCH":
+		return nil
+	}
+	for h.length > 0 {
+		b := x.buf[:min(h.length, int64(len(x.buf)))]
+		switch s := classify(b); {
+		case s == isHTTP:
+			return refusal(Malformed)
+		case s != unclear || int64(len(b)) == h.length:
+			return nil
+		}
+		if err := x.more(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pass forwards exactly n bytes.

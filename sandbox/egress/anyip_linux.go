@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -194,6 +195,38 @@ func localRoute(family byte, index uint32) []byte {
 	return netlink(unix.RTM_NEWROUTE, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
 }
 
+// newAddress is "ip address add PREFIX dev lo".
+func newAddress(p netip.Prefix, index uint32) []byte {
+	family := byte(unix.AF_INET)
+	if p.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	b := []byte{family, byte(p.Bits()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
+	b = binary.NativeEndian.AppendUint32(b, index)
+	b = binary.NativeEndian.AppendUint16(b, uint16(4+p.Addr().BitLen()/8)) // length of the attribute
+	b = binary.NativeEndian.AppendUint16(b, unix.IFA_LOCAL)
+	return netlink(unix.RTM_NEWADDR, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE, append(b, p.Addr().AsSlice()...))
+}
+
+// own4 and own6 are addresses of the run's loopback device beside 127.0.0.1 and ::1.
+// Without one getaddrinfo(3) finds no name for programs that ask for one family and
+// only for what is of use (AI_ADDRCONFIG), as GLib does. They are on no network: the
+// dummy address (RFC 7600), and one of the block for what is discarded (RFC 6666).
+var (
+	own4 = netip.MustParsePrefix("192.0.0.8/32")
+	own6 = netip.MustParsePrefix("100::8/128")
+)
+
+// hasIPv6 says whether this machine has addresses of IPv6 beside loopback: programs
+// would ask for such names in vain.
+func hasIPv6() bool {
+	found, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(found, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.To4() == nil && !n.IP.IsLoopback()
+	})
+}
+
 func netlink(kind, flags uint16, payload []byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(payload)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
@@ -214,7 +247,23 @@ func configure(nl int) error {
 	if same {
 		return errors.New("network namespace of the run: it is our own")
 	}
-	return anyIP(nl)
+	if err := anyIP(nl); err != nil {
+		return err
+	}
+	if err := request(nl, newAddress(own4, loIndex)); err != nil {
+		return fmt.Errorf("add an IPv4 address: %w", err)
+	}
+	if hasIPv6() {
+		if err := request(nl, newAddress(own6, loIndex)); err != nil && !noIPv6(err) {
+			return fmt.Errorf("add an IPv6 address: %w", err)
+		}
+	}
+	return nil
+}
+
+// noIPv6 says that the namespace has no IPv6.
+func noIPv6(err error) bool {
+	return err == unix.EOPNOTSUPP || err == unix.EAFNOSUPPORT || err == unix.EACCES
 }
 
 func anyIP(nl int) error {
@@ -225,7 +274,7 @@ func anyIP(nl int) error {
 		return fmt.Errorf("make IPv4 addresses local: %w", err)
 	}
 	// Without IPv6 there is nothing to make local, and nothing to reach.
-	if err := request(nl, localRoute(unix.AF_INET6, loIndex)); err != nil && err != unix.EOPNOTSUPP && err != unix.EAFNOSUPPORT && err != unix.EACCES {
+	if err := request(nl, localRoute(unix.AF_INET6, loIndex)); err != nil && !noIPv6(err) {
 		return fmt.Errorf("make IPv6 addresses local: %w", err)
 	}
 	return nil

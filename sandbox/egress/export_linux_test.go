@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 
@@ -13,18 +12,10 @@ import (
 func AnyAddress(nl int) error { return anyIP(nl) }
 
 // AddAddress gives the loopback device of a netlink socket's namespace an address.
-func AddAddress(nl int, p netip.Prefix) error {
-	a := p.Addr()
-	family := byte(unix.AF_INET)
-	if a.Is6() {
-		family = unix.AF_INET6
-	}
-	b := []byte{family, byte(p.Bits()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
-	b = binary.NativeEndian.AppendUint32(b, loIndex)
-	b = binary.NativeEndian.AppendUint16(b, uint16(4+a.BitLen()/8))
-	b = binary.NativeEndian.AppendUint16(b, unix.IFA_LOCAL)
-	return request(nl, netlink(unix.RTM_NEWADDR, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE, append(b, a.AsSlice()...)))
-}
+func AddAddress(nl int, p netip.Prefix) error { return request(nl, newAddress(p, loIndex)) }
+
+// HasIPv6 is hasIPv6.
+func HasIPv6() bool { return hasIPv6() }
 
 // Make makes the sockets on the calling thread, which must be in the namespace.
 // It gives their descriptors; -1 stands for an optional one that this kernel

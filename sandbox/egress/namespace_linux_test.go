@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"skillrun/profiles"
@@ -128,6 +129,37 @@ func TestOwnNamespace(t *testing.T) {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
 			t.Errorf("descriptor %d was left open", fd)
 		}
+	}
+}
+
+// TestFamilies: the run has an address of IPv4 beside loopback, and one of IPv6 if
+// this machine has, so that programs do ask for names of that family.
+func TestFamilies(t *testing.T) {
+	newWorld(t)
+	of := func(at string) (run []string) {
+		addAddress(t, netip.MustParsePrefix(at))
+		n := rules()
+		g, _ := newGate(t, n)
+		newRun(t, g, n).in(func() {
+			all, err := net.InterfaceAddrs()
+			if err != nil {
+				t.Error(err)
+			}
+			for _, a := range all {
+				if !a.(*net.IPNet).IP.IsLoopback() {
+					run = append(run, a.String())
+				}
+			}
+		})
+		return run
+	}
+	if egress.HasIPv6() {
+		t.Log("an earlier test gave this network an address of IPv6")
+	} else if d := cmp.Diff([]string{"192.0.0.8/32"}, of("10.0.0.99/32")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"192.0.0.8/32", "100::8/128"}, of("fd00::99/64")); d != "" {
+		t.Error(d)
 	}
 }
 

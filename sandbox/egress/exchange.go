@@ -316,15 +316,19 @@ func (x *exchange) judgeHello(h hello) Reason {
 }
 
 // choose settles on one of several names that the address was given out for. One
-// that is allowed by another rule has to have a connection of its own.
+// that is allowed by another rule has to have a connection of its own, unless this
+// one was made before it said anything and the rules differ in names alone.
 func (x *exchange) choose(name string) bool {
 	r := x.names[name]
 	switch {
-	case r == nil || x.dialed && name != x.v.Name && r != x.rule:
+	case r == nil:
 		return false
-	case !x.dialed:
-		x.v.Name, x.rule = name, r
+	case x.dialed && (name == x.v.Name || r == x.rule):
+		return true
+	case x.dialed && (x.seen || !r.like(x.rule) || !slices.Contains(x.g.Handed(x.v.Addr), name)):
+		return false
 	}
+	x.v.Name, x.rule = name, r
 	return true
 }
 

@@ -104,33 +104,40 @@ func TestVerdicts(t *testing.T) {
 }
 
 // TestSlowHello: a program that takes its time is judged by the rule of the name that
-// it names in the end, of those that stand for the address, and recorded so.
+// it names in the end, of those that stand for the address, and recorded so. Where
+// the gate has connected by then that is no other with bounds.
 func TestSlowHello(t *testing.T) {
 	w := newWorld(t)
 	rule := func(name string, port uint16, most int64) profiles.HostRule {
 		return profiles.HostRule{Host: name, Ports: []profiles.PortRange{{First: port, Last: port}}, Protocols: profiles.TCP, MaxBytes: most}
 	}
 	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{
-		rule("good.example", 443, 1), rule("other.example", 443, 1<<20), rule("good.example", 8443, 0), rule("other.example", 8443, 1<<20)}}
+		rule("good.example", 443, 1), rule("other.example", 443, 1<<20), rule("good.example", 8443, 0), rule("other.example", 8443, 1<<20), rule("good.example", 8080, 0), rule("other.example", 8080, 0)}}
 	g, v := newGate(t, n)
 	run := newRun(t, g, n)
 	for _, c := range []struct {
-		port    int
-		reason  egress.Reason
-		reached bool
-	}{{443, egress.Granted, true}, {8443, egress.Mismatch, false}} {
+		port       int
+		say, notes string
+		reason     egress.Reason
+		reached    bool
+	}{
+		{443, string(hello("other.example")), "sni=other.example", egress.Granted, true},
+		{8443, string(hello("other.example")), "sni=other.example", egress.Mismatch, false},
+		{8080, get("other.example"), "host=other.example", egress.Granted, true},
+		{8080, get("evil.example"), "host=evil.example", egress.Mismatch, false},
+	} {
 		w.reached()
 		before := len(v.all())
 		run.in(func() {
 			p := place{w, insideDNS}
 			p.resolve("good.example")
-			later("other.example", c.port, string(hello("other.example")))(p)
+			later("other.example", c.port, c.say)(p)
 		})
 		all := settled(t, g, v)[before:]
 		if len(all) != 1 || all[0].Reason != c.reason || c.reached && (all[0].Name != "other.example" || all[0].Rule.Host != "other.example") {
 			t.Errorf("%d: %+v", c.port, all)
 		}
-		if got := noted(w.reached(), "sni=other.example"); got != c.reached {
+		if got := noted(w.reached(), c.notes); got != c.reached {
 			t.Errorf("%d: reached %v", c.port, got)
 		}
 	}

@@ -291,13 +291,21 @@ func (r *rule) rank(byAddr bool) int {
 	if r.ReadOnly {
 		n |= 4
 	}
-	if r.MaxBytes != 0 || r.MaxConnections != 0 || r.MaxRate != 0 {
+	if r.bounded() {
 		n |= 2
 	}
 	if !byAddr {
 		n |= 1
 	}
 	return n
+}
+
+func (r *rule) bounded() bool { return r.MaxBytes != 0 || r.MaxConnections != 0 || r.MaxRate != 0 }
+
+// like says whether a connection by one rule may go on by the other: nothing of it
+// was counted.
+func (r *rule) like(o *rule) bool {
+	return r.ReadOnly == o.ReadOnly && !r.bounded() && !o.bounded()
 }
 
 // admit counts a connection that begins now against the rule's budgets.

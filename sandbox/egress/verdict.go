@@ -40,7 +40,7 @@ func (r Reason) Text() string {
 	case HiddenName:
 		return "the name is encrypted and no granted one is visible"
 	case Malformed:
-		return "TLS or HTTP that servers could read in two ways, or neither on a port of the web"
+		return "TLS or HTTP that servers could read in two ways, HTTP/2 in the clear, or neither on a port of the web"
 	case ReadOnly:
 		return "granted for reading only"
 	case OverBytes:

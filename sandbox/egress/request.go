@@ -366,6 +366,9 @@ func classifyLine(b []byte) speech {
 		return opaque // no server has such a target
 	}
 	line, _, whole := bytes.Cut(b, []byte("\n"))
+	if path, _, ok := bytes.Cut(line, []byte{0}); ok && isGit(b[:word]) && !bytes.Contains(path, []byte("HTTP")) {
+		return opaque // git://, whose line ends so (gitprotocol-pack(5))
+	}
 	if bytes.Contains(bytes.ToUpper(line), []byte("HTTP/")) {
 		return isHTTP
 	}
@@ -376,6 +379,15 @@ func classifyLine(b []byte) speech {
 		return unclear
 	}
 	return opaque
+}
+
+// isGit says whether a word begins a request of git://: four digits and a command.
+func isGit(word []byte) bool {
+	switch string(word[min(4, len(word)):]) {
+	case "git-upload-pack", "git-receive-pack", "git-upload-archive":
+		return true
+	}
+	return false
 }
 
 func blank(c byte) bool { return strings.IndexByte("\r\n\t\v\f ", c) >= 0 }

@@ -88,7 +88,17 @@ func TestClassify(t *testing.T) {
 		"\x18\x03":                           "opaque",
 		"GE":                                 "unclear",
 		"GET ":                               "http",
-		"get\t":                              "http",
+		"get\t":                              "unclear",
+		"get k:/x\r\n":                       "opaque", // memcached
+		"put 0 0 60 5\r\n":                   "opaque", // beanstalkd
+		"get / HTTP/1.1\r\n":                 "http",
+		"CONNECT ":                           "unclear",
+		"CONNECT x:443 ":                     "http",
+		"CONNECT {\"a\": 1}\r\n":             "opaque", // NATS
+		"CONNECT {} HTTP/1.1\r\n":            "http",
+		"SETUP /x RTSP/1.0\r\n":              "http",
+		"SOURCE /x ice/1.0":                  "http",
+		"USER service/x\r\n":                 "opaque",
 		"\r\n":                               "unclear",
 		"\r\nGET":                            "unclear",
 		"\r\nGET ":                           "http",

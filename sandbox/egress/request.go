@@ -358,18 +358,25 @@ func classifyLine(b []byte) speech {
 	case word == 0 || strings.IndexByte(" \t\v\f", b[word]) < 0:
 		return opaque
 	}
-	switch strings.ToUpper(string(b[:word])) {
-	case "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI", "PROXY":
-		return isHTTP // even without a version (HTTP/0.9), or a proxy's preamble
+	target := bytes.TrimLeft(b[word:], " \t\v\f")
+	switch string(b[:word]) {
+	case "CONNECT":
+		if len(target) > 0 && target[0] != '{' { // NATS begins so
+			return isHTTP
+		}
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PRI", "PROXY":
+		// Even without a version (HTTP/0.9), or a proxy's preamble. In lower case
+		// they are words of others, such as memcached.
+		return isHTTP
 	}
-	if target := bytes.TrimLeft(b[word:], " \t\v\f"); len(target) > 0 && target[0] < ' ' && !blank(target[0]) {
+	if len(target) > 0 && target[0] < ' ' && !blank(target[0]) {
 		return opaque // no server has such a target
 	}
 	line, _, whole := bytes.Cut(b, []byte("\n"))
 	if path, _, ok := bytes.Cut(line, []byte{0}); ok && isGit(b[:word]) && !bytes.Contains(path, []byte("HTTP")) {
 		return opaque // git://, whose line ends so (gitprotocol-pack(5))
 	}
-	if bytes.Contains(bytes.ToUpper(line), []byte("HTTP/")) {
+	if versioned(line) {
 		return isHTTP
 	}
 	if !whole {
@@ -379,6 +386,15 @@ func classifyLine(b []byte) speech {
 		return unclear
 	}
 	return opaque
+}
+
+// versioned says whether a line names a version of HTTP, or of what servers of Node
+// take for it.
+func versioned(line []byte) bool {
+	line = bytes.ToUpper(line)
+	return bytes.Contains(line, []byte("HTTP/")) || slices.ContainsFunc(bytes.Fields(line), func(word []byte) bool {
+		return bytes.HasPrefix(word, []byte("RTSP/")) || bytes.HasPrefix(word, []byte("ICE/"))
+	})
 }
 
 // isGit says whether a word begins a request of git://: four digits and a command.

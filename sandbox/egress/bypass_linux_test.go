@@ -275,6 +275,8 @@ func attempts() []attempt {
 		{"method that nobody knows", evil, say("cdn.example", 8080, "FROB / HTTP/1.1\r\nHost: evil.example\r\n\r\n")},
 		{"version of RTSP, which Node takes for HTTP", evil, say("cdn.example", 8080, "SETUP / RTSP/1.0\r\nHost: evil.example\r\n\r\n")},
 		{"version of Icecast, as well", evil, say("cdn.example", 8080, "SOURCE / ICE/1.0\r\nHost: evil.example\r\n\r\n")},
+		{"method without a version, which Node takes with a head", "host=evil.example header", say("cdn.example", 8080, "NOTIFY http://evil.example/\r\nHost: evil.example\r\n\r\n")},
+		{"version that nobody knows, which Java takes", evil, say("cdn.example", 8080, "FROB / FROB/1.1\r\nHost: evil.example\r\n\r\n")},
 		{"HTTP/0.9 with a host", evil, say("cdn.example", 8080, "GET http://evil.example/\r\n")},
 		{"version 1.2", evil, say("cdn.example", 80, "GET / HTTP/1.2\r\nHost: evil.example\r\n\r\n")},
 		{"tunnel through the host", "method=CONNECT host=evil.example", say("cdn.example", 80, "CONNECT evil.example:443 HTTP/1.1\r\nHost: cdn.example\r\n\r\n")},

@@ -355,10 +355,15 @@ func classifyLine(b []byte) speech {
 			return isHTTP
 		}
 		return unclear
-	case word == 0 || strings.IndexByte(" \t\v\f", b[word]) < 0:
+	case b[word] == '\r' && word+1 == len(b):
+		return unclear
+	case word == 0 || !blank(b[word]) || b[word] == '\n' || b[word] == '\r' && b[word+1] == '\n':
 		return opaque
 	}
-	target := bytes.TrimLeft(b[word:], " \t\v\f")
+	target := b[word:]
+	for len(target) > 0 && blank(target[0]) && target[0] != '\n' {
+		target = target[1:]
+	}
 	switch string(b[:word]) {
 	case "CONNECT":
 		if len(target) > 0 && target[0] != '{' { // NATS begins so
@@ -373,19 +378,23 @@ func classifyLine(b []byte) speech {
 		return opaque // no server has such a target
 	}
 	line, _, whole := bytes.Cut(b, []byte("\n"))
-	if path, _, ok := bytes.Cut(line, []byte{0}); ok && isGit(b[:word]) && !bytes.Contains(path, []byte("HTTP")) {
-		return opaque // git://, whose line ends so (gitprotocol-pack(5))
-	}
-	if versioned(line) {
+	path, _, git := bytes.Cut(line, []byte{0}) // git:// ends a line so (gitprotocol-pack(5))
+	switch {
+	case isGit(b[:word]) && git && !versioned(path):
+		return opaque
+	case versioned(line), !isGit(b[:word]) && isTarget(target), !whole && len(b) >= maxHead:
 		return isHTTP
-	}
-	if !whole {
-		if len(b) >= maxHead {
-			return isHTTP
-		}
+	case !whole:
 		return unclear
 	}
 	return opaque
+}
+
+// isTarget says whether something begins as the target of a request: servers of Node
+// and Java take one without a version, or with any.
+func isTarget(b []byte) bool {
+	i := bytes.IndexByte(b, '/')
+	return i == 0 || i > 1 && b[i-1] == ':' && bytes.HasPrefix(b[i:], []byte("//")) && isToken(string(b[:i-1]))
 }
 
 // versioned says whether a line names a version of HTTP, or of what servers of Node
@@ -406,4 +415,6 @@ func isGit(word []byte) bool {
 	return false
 }
 
-func blank(c byte) bool { return strings.IndexByte("\r\n\t\v\f ", c) >= 0 }
+// blank says whether lenient servers take a byte for white space: Python's take all
+// that is some in Latin-1.
+func blank(c byte) bool { return strings.IndexByte("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0", c) >= 0 }

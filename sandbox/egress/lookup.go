@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,7 +85,7 @@ func (g *Gate) lookup(ctx context.Context, name string, t dnsmessage.Type) (answ
 	switch {
 	case v.why != Granted:
 		return answer{}, v.why, errNoName
-	case len(v.ans.addrs)+len(v.ans.svcb) == 0:
+	case v.ans.size() == 0:
 		return v.ans, Granted, errNoData
 	}
 	for _, a := range v.ans.addrs {
@@ -142,7 +143,7 @@ func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cac
 	var keep []netip.Addr
 	for _, a := range v.ans.addrs {
 		a = a.Unmap()
-		if a.Is4() != (t == dnsmessage.TypeA) {
+		if a.Is4() != (t == dnsmessage.TypeA) || a.Is6() != (t == dnsmessage.TypeAAAA) {
 			continue // of the other family; also an IPv4 address dressed as AAAA
 		}
 		if g.policy.Answer(name, a) {
@@ -158,10 +159,17 @@ func (g *Gate) resolve(ctx context.Context, name string, t dnsmessage.Type) (cac
 		v.why = Granted
 	}
 	v.ans.svcb = g.services(v.ans.svcb)
-	if len(v.ans.addrs)+len(v.ans.svcb) == 0 {
+	v.ans.srv = slices.DeleteFunc(v.ans.srv, func(r dnsmessage.SRVResource) bool { return !g.leads(r.Target) })
+	if v.ans.size() == 0 {
 		v.ans.ttl = minTTL
 	}
 	return v, nil
+}
+
+// leads says whether a record may lead to a name.
+func (g *Gate) leads(target dnsmessage.Name) bool {
+	name, err := canonical(target.String())
+	return err == nil && g.policy.Name(name)
 }
 
 // services keeps of HTTPS and SVCB records what cannot lead elsewhere: no
@@ -172,11 +180,8 @@ func (g *Gate) services(in []dnsmessage.SVCBResource) []dnsmessage.SVCBResource 
 	var out []dnsmessage.SVCBResource
 next:
 	for _, r := range in {
-		if target := r.Target.String(); target != "." {
-			name, err := canonical(target)
-			if err != nil || !g.policy.Name(name) {
-				continue
-			}
+		if r.Target.String() != "." && !g.leads(r.Target) {
+			continue
 		}
 		var keep []dnsmessage.SVCParam
 		var mandatory []byte

@@ -140,7 +140,7 @@ func (g *Gate) answer(r *response) {
 		return
 	}
 	switch t {
-	case dnsmessage.TypeA, dnsmessage.TypeAAAA, dnsmessage.TypeHTTPS, dnsmessage.TypeSVCB:
+	case dnsmessage.TypeA, dnsmessage.TypeAAAA, dnsmessage.TypeHTTPS, dnsmessage.TypeSVCB, dnsmessage.TypeSRV:
 	default:
 		// No other type helps to connect, and free text is a channel: an
 		// allowed name has none, and another does not exist.
@@ -241,6 +241,11 @@ func (r *response) records(b *dnsmessage.Builder, h dnsmessage.ResourceHeader) e
 			err = b.AAAAResource(h, dnsmessage.AAAAResource{AAAA: a.As16()})
 		}
 		if err != nil {
+			return err
+		}
+	}
+	for _, s := range r.srv {
+		if err := b.SRVResource(h, s); err != nil {
 			return err
 		}
 	}

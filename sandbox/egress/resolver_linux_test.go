@@ -1,6 +1,7 @@
 package egress_test
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -245,6 +246,58 @@ func TestServices(t *testing.T) {
 	}
 	if n := len(got[0].Params) + len(got[1].Params); n != 2 {
 		t.Errorf("%d parameters left, want alpn and port: %+v", n, got)
+	}
+}
+
+// TestServiceLocations: records of services lead to granted names alone, and are
+// given of granted names alone.
+func TestServiceLocations(t *testing.T) {
+	w := newWorld(t)
+	w.mu.Lock()
+	for _, name := range []string{"_mongodb._tcp.wild.example", "_mongodb._tcp.evil.example"} {
+		w.lies[name] = func(q dnsmessage.Question, id uint16) []byte {
+			m := dnsmessage.Message{Header: dnsmessage.Header{ID: id, Response: true}, Questions: []dnsmessage.Question{q}}
+			for _, target := range []string{"a.wild.example.", "evil.example.", "secret.evil.example.", "."} {
+				m.Answers = append(m.Answers, dnsmessage.Resource{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60},
+					Body:   &dnsmessage.SRVResource{Priority: 1, Weight: 2, Port: 27017, Target: dnsmessage.MustNewName(target)},
+				})
+			}
+			b, err := m.Pack()
+			if err != nil {
+				t.Error(err)
+			}
+			return b
+		}
+	}
+	w.mu.Unlock()
+	for _, c := range []struct {
+		network *profiles.Network
+		name    string
+		want    []string
+	}{
+		{rules(), "_mongodb._tcp.wild.example", []string{"1 2 27017 a.wild.example."}},
+		{rules(), "_mongodb._tcp.evil.example", nil},
+		{rules(), "good.example", nil},
+		{everything(), "_mongodb._tcp.evil.example", []string{"1 2 27017 a.wild.example.", "1 2 27017 evil.example.", "1 2 27017 secret.evil.example."}},
+	} {
+		g, _ := newGate(t, c.network)
+		w.reached()
+		m, err := asker(t, w, g).ask(c.name, dnsmessage.TypeSRV)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range m.Answers {
+			r := a.Body.(*dnsmessage.SRVResource)
+			got = append(got, fmt.Sprint(r.Priority, r.Weight, r.Port, r.Target))
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+		if asked := noted(w.reached(), "asked "+c.name); asked != (c.want != nil || c.name == "good.example") {
+			t.Errorf("%s: asked %v", c.name, asked)
+		}
 	}
 }
 

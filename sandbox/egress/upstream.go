@@ -34,8 +34,12 @@ var (
 type answer struct {
 	addrs []netip.Addr
 	svcb  []dnsmessage.SVCBResource
+	srv   []dnsmessage.SRVResource
 	ttl   uint32 // seconds, the least on the way
 }
+
+// size is how many records it has.
+func (a *answer) size() int { return len(a.addrs) + len(a.svcb) + len(a.srv) }
 
 // client asks the host's name servers. It trusts them for nothing but the
 // mapping itself: an answer counts only if it comes from the server asked,
@@ -82,6 +86,7 @@ func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (ne
 		ttl   uint32
 		addr  netip.Addr
 		svcb  *dnsmessage.SVCBResource
+		srv   *dnsmessage.SRVResource
 	}
 	var records []record
 	for {
@@ -121,29 +126,36 @@ func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (ne
 			var v dnsmessage.SVCBResource
 			v, err = p.SVCBResource()
 			r.svcb = &v
+		case t == dnsmessage.TypeSRV:
+			var v dnsmessage.SRVResource
+			v, err = p.SRVResource()
+			r.srv = &v
 		}
 		if err != nil {
 			return "", err
 		}
-		if (r.addr.IsValid() || r.svcb != nil) && len(records) < 4*maxAnswers {
+		if (r.addr.IsValid() || r.svcb != nil || r.srv != nil) && len(records) < 4*maxAnswers {
 			records = append(records, r)
 		}
 	}
 	start := name
 	for {
 		for _, r := range records {
-			if r.owner != name || len(a.addrs)+len(a.svcb) >= maxAnswers {
+			if r.owner != name || a.size() >= maxAnswers {
 				continue
 			}
 			a.ttl = min(a.ttl, r.ttl)
-			if r.svcb != nil {
+			switch {
+			case r.svcb != nil:
 				a.svcb = append(a.svcb, *r.svcb)
-			} else {
+			case r.srv != nil:
+				a.srv = append(a.srv, *r.srv)
+			default:
 				a.addrs = append(a.addrs, r.addr)
 			}
 		}
 		to, ok := alias[name]
-		if !ok || len(a.addrs)+len(a.svcb) > 0 {
+		if !ok || a.size() > 0 {
 			break
 		}
 		if *seen++; *seen > maxChain {
@@ -151,7 +163,7 @@ func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (ne
 		}
 		name = to
 	}
-	if len(a.addrs)+len(a.svcb) == 0 && name != start {
+	if a.size() == 0 && name != start {
 		// The chain may end in a name that has nothing of this type; asking
 		// for it tells. Its answer cannot alias to itself for ever: seen counts.
 		if _, err := canonical(name); err != nil {

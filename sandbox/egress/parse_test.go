@@ -305,9 +305,9 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	kinds := []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA, dnsmessage.TypeHTTPS, dnsmessage.TypeSVCB}
+	kinds := []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA, dnsmessage.TypeHTTPS, dnsmessage.TypeSVCB, dnsmessage.TypeSRV}
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
-		addrs, services, next, err := g.Records(b, "x.test", kinds[kind%4])
+		addrs, services, next, err := g.Records(b, "x.test", kinds[kind%5])
 		if err != nil {
 			return
 		}
@@ -318,7 +318,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%x: leads to %q", b, next)
 		}
 		for _, a := range addrs {
-			if a.Is4() != (kind%4 == 0) || kind%4 > 1 {
+			if a.Is4() != (kind%5 == 0) || kind%5 > 1 {
 				t.Errorf("%x: address %v", b, a)
 			}
 		}

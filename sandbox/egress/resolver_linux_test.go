@@ -149,6 +149,21 @@ func TestResolverAnswers(t *testing.T) {
 		c.System.Hosts = egress.ParseHosts("93.184.216.200 api.wild.example\n10.9.9.9 good.example # private\n169.254.169.254 db.wild.example\n127.0.1.1 thishost\n")
 	})
 	p := asker(t, w, g)
+	// A granted name is looked for behind search domains where it has few dots, if
+	// there is none of it alone.
+	few, _ := newGate(t, &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{rules().Hosts[0], {Host: "a.wild", Ports: rules().Hosts[0].Ports, Protocols: profiles.TCP}}}, func(c *egress.Config) {
+		conf := egress.ParseResolvConf("search corp.example example\noptions ndots:2\n")
+		c.System.Search, c.System.Dots = conf.Search, conf.Dots
+	})
+	w.reached()
+	searched := asker(t, w, few)
+	if got := addrs(searched, "a.wild"); got != "93.184.216.70" {
+		t.Errorf("a.wild: %s with a search domain", got)
+	}
+	w.reached()
+	if got := addrs(searched, "good.example"); got != "93.184.216.34" || noted(w.reached(), "good.example.corp") {
+		t.Errorf("good.example: %s, or asked for behind a search domain", got)
+	}
 	for name, want := range map[string]string{
 		"other.example":              "93.184.216.34",
 		"OTHER.example":              "93.184.216.34",

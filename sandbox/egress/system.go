@@ -13,7 +13,8 @@ import (
 // asked.
 type System struct {
 	Servers  []netip.AddrPort // at most three are asked, in this order
-	Search   []string         // domains tried after a name without a dot
+	Search   []string         // domains tried behind a name with fewer dots than Dots
+	Dots     int              // 1 if it is less
 	Timeout  time.Duration    // of one question to one server
 	Attempts int              // rounds over the servers
 	Hosts    map[string][]netip.Addr
@@ -68,6 +69,8 @@ func ParseResolvConf(text string) *System {
 				case err != nil || n < 1:
 				case k == "timeout":
 					s.Timeout = time.Duration(min(n, 5)) * time.Second
+				case k == "ndots":
+					s.Dots = min(n, 15)
 				case k == "attempts":
 					s.Attempts = min(n, 3)
 				}
@@ -102,14 +105,19 @@ func ParseHosts(text string) map[string][]netip.Addr {
 	return m
 }
 
-// candidates gives the full names to ask for, in order.
+// candidates gives the full names to ask for, in order. What has a dot comes first as
+// it is, whatever the number of dots: it is what was granted, and often full.
 func (s *System) candidates(name string) []string {
-	if strings.Contains(name, ".") {
+	dots := strings.Count(name, ".")
+	if dots >= max(s.Dots, 1) {
 		return []string{name}
 	}
 	var names []string
 	for _, d := range s.Search {
 		names = append(names, name+"."+d)
+	}
+	if dots > 0 {
+		return append([]string{name}, names...)
 	}
 	return append(names, name)
 }

@@ -117,7 +117,8 @@ func (x *exchange) more(f *flow) error {
 // requests forwards HTTP requests, each after its check, as they came, to their end
 // or until the server has left HTTP.
 func (x *exchange) requests(f *flow, up net.Conn) error {
-	for first := true; ; first = false {
+	first := true
+	for {
 		h, err := parseHead(x.buf)
 		if errors.Is(err, errMore) {
 			if err := x.more(f); err != nil {
@@ -159,6 +160,7 @@ func (x *exchange) requests(f *flow, up net.Conn) error {
 			x.http = false
 			return nil
 		}
+		first = false
 	}
 }
 

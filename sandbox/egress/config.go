@@ -135,7 +135,7 @@ func New(cfg Config) (*Gate, error) {
 // Handed gives the names that addr was given out for and stands for now.
 // A name that the hosts file gives to addr counts always, since programs read
 // that file themselves, and so does localhost for its two addresses, whatever
-// the file says.
+// the file says, and a name beneath it, which some programs do not ask for.
 func (g *Gate) Handed(addr netip.Addr) []string {
 	addr = addr.Unmap()
 	return append(g.handed.of(addr, g.cfg.Now()), g.hosts[addr]...)
@@ -151,9 +151,17 @@ func fileNames(p *Policy, hosts map[string][]netip.Addr) map[netip.Addr][]string
 			}
 		}
 	}
+	names := []string{localhost}
+	for i := range p.rules {
+		if local(p.rules[i].Host) {
+			names = append(names, p.rules[i].Host)
+		}
+	}
 	for _, a := range loopback {
-		if p.Answer(localhost, a) && !slices.Contains(m[a], localhost) {
-			m[a] = append(m[a], localhost)
+		for _, n := range names {
+			if p.Answer(n, a) && !slices.Contains(m[a], n) {
+				m[a] = append(m[a], n)
+			}
 		}
 	}
 	return m

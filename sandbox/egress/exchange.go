@@ -359,8 +359,8 @@ func (x *exchange) named(h *head) bool {
 			continue
 		}
 		t, _, err := splitHostPort(s)
-		if slices.Contains(loopback[:], t.Addr) {
-			t.Name = localhost
+		if slices.Contains(loopback[:], t.Addr) || t.Addr.IsUnspecified() {
+			t.Name = localhost // which connecting there comes to
 		}
 		if err != nil || !x.choose(t.Name) {
 			return false

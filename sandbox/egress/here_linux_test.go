@@ -182,12 +182,17 @@ func TestOwnService(t *testing.T) {
 // hosts file says, and what names another host is refused as ever.
 func TestHereByAddress(t *testing.T) {
 	newWorld(t)
-	g, v := newGate(t, here(4999), func(cfg *egress.Config) {
+	n := here(4999)
+	n.Hosts = append(n.Hosts, here(4998).Hosts...)
+	n.Hosts[1].Host = "app.localhost"
+	g, v := newGate(t, n, func(cfg *egress.Config) {
 		cfg.System.Hosts["localhost"] = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	})
-	run := newRun(t, g, here(4999))
-	t.Cleanup(listen(t, "tcp4", "127.0.0.1:4999"))
-	t.Cleanup(listen(t, "tcp6", "[::1]:4999"))
+	run := newRun(t, g, n)
+	for _, port := range []string{"4998", "4999"} {
+		t.Cleanup(listen(t, "tcp4", "127.0.0.1:"+port))
+		t.Cleanup(listen(t, "tcp6", "[::1]:"+port))
+	}
 	var want, got []string
 	for _, c := range []struct {
 		dst, host string
@@ -198,9 +203,15 @@ func TestHereByAddress(t *testing.T) {
 		{"[::1]:4999", "[::1]:4999", egress.Granted},
 		{"[::1]:4999", "localhost:4999", egress.Granted},
 		{"[::1]:4999", "127.0.0.1:4999", egress.Granted},
+		{"127.0.0.1:4999", "0.0.0.0:4999", egress.Granted},
+		{"[::1]:4999", "[::]:4999", egress.Granted},
 		{"127.0.0.1:4999", "192.0.2.7:4999", egress.Mismatch},
 		{"127.0.0.1:4999", "127.0.0.2:4999", egress.Mismatch},
 		{"[::1]:4999", "other.example", egress.Mismatch},
+		{"127.0.0.1:4999", "app.localhost:4999", egress.Mismatch},
+		{"127.0.0.1:4998", "app.localhost:4998", egress.Granted}, // granted by this name, which curl does not ask for
+		{"[::1]:4998", "app.localhost:4998", egress.Granted},
+		{"127.0.0.1:4998", "localhost:4998", egress.Mismatch},
 	} {
 		want = append(want, c.dst+" "+c.host+" "+string(c.reason))
 		if ok, err := g.Meets(netip.MustParseAddrPort(c.dst), profiles.TCP); !ok || err != 0 {

@@ -145,6 +145,12 @@ func TestClassify(t *testing.T) {
 		if got := egress.Classify([]byte(in)); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
+		// What is clear of a beginning stays so, however it is cut.
+		for i := range min(len(in), 64) {
+			if got := egress.Classify([]byte(in[:i])); got != "unclear" && got != want {
+				t.Errorf("%q: %s, and %q: %s", in[:i], got, in, want)
+			}
+		}
 	}
 }
 

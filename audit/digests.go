@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,9 +100,17 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	if sum, ok := d.Cached(path); ok {
 		return sum, nil
 	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	sum, err := d.read(ctx, path)
 	if err != nil {
 		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+	}
+	return sum, nil
+}
+
+func (d *Digests) read(ctx context.Context, path string) (sum Digest, err error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return sum, err
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
@@ -109,16 +118,16 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 	unwritten := private.Unwritten(fd) // and whoever writes from here on gives it new times
 	before, err := private.Identify(fd, "", false)
 	if err != nil {
-		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+		return sum, err
 	}
 	if before.Mode&unix.S_IFMT != unix.S_IFREG {
-		return Digest{}, fmt.Errorf("digest of %q: is not a regular file", path)
+		return sum, errors.New("is not a regular file")
 	}
 	h := sha256.New()
 	buf := make([]byte, 128<<10)
 	for {
 		if err := ctx.Err(); err != nil {
-			return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+			return sum, err
 		}
 		n, err := f.Read(buf)
 		h.Write(buf[:n])
@@ -126,17 +135,17 @@ func (d *Digests) File(ctx context.Context, path string) (Digest, error) {
 			break
 		}
 		if err != nil {
-			return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+			return sum, err
 		}
 	}
-	sum := Digest(h.Sum(nil))
 	after, err := private.Identify(fd, "", false)
 	if err != nil {
-		return Digest{}, fmt.Errorf("digest of %q: %w", path, err)
+		return sum, err
 	}
 	if before != after {
-		return Digest{}, fmt.Errorf("digest of %q: changed while it was read", path)
+		return sum, errors.New("changed while it was read")
 	}
+	sum = Digest(h.Sum(nil))
 	if unwritten && before.Settled(now) && private.Ordinary(fd) {
 		d.Store(fileKey(before), sum)
 	}

@@ -127,6 +127,13 @@ func (e *encoder) list(k string, n int, element func(i int)) {
 	e.b = append(e.b, ']')
 }
 
+// objects writes a list of objects, and nothing where it has none.
+func (e *encoder) objects(k string, n int, body func(i int)) {
+	if n > 0 {
+		e.list(k, n, func(i int) { e.object("", func() { body(i) }) })
+	}
+}
+
 func (e *encoder) object(k string, body func()) {
 	e.key(k)
 	e.b = append(e.b, '{')
@@ -158,17 +165,12 @@ func (e *encoder) skill(s Skill) {
 }
 
 func (e *encoder) capabilities(list []Capability) {
-	if len(list) == 0 {
-		return
-	}
-	e.list("capabilities", len(list), func(i int) {
+	e.objects("capabilities", len(list), func(i int) {
 		c := &list[i]
-		e.object("", func() {
-			e.text("name", c.Name)
-			e.strs("scope", c.Scope)
-			e.str("effect", c.Effect)
-			e.str("source", c.Source)
-		})
+		e.text("name", c.Name)
+		e.strs("scope", c.Scope)
+		e.str("effect", c.Effect)
+		e.str("source", c.Source)
 	})
 }
 
@@ -212,18 +214,14 @@ func (s *Start) encode(e *encoder) {
 	e.file("script", s.Script)
 	e.digest("profile", s.Profile)
 	e.capabilities(s.Capabilities)
-	if len(s.Receipt) > 0 {
-		e.list("receipt", len(s.Receipt), func(i int) {
-			c := &s.Receipt[i]
-			e.object("", func() {
-				e.text("clause", c.Name)
-				e.bool("must", c.Must)
-				e.text("strength", c.Strength)
-				e.str("mechanism", c.Mechanism)
-				e.str("note", c.Note)
-			})
-		})
-	}
+	e.objects("receipt", len(s.Receipt), func(i int) {
+		c := &s.Receipt[i]
+		e.text("clause", c.Name)
+		e.bool("must", c.Must)
+		e.text("strength", c.Strength)
+		e.str("mechanism", c.Mechanism)
+		e.str("note", c.Note)
+	})
 	e.strs("gaps", s.Gaps)
 	e.str("launcher", s.Launcher)
 	e.int("pid", int64(s.PID))
@@ -243,31 +241,23 @@ func (r *End) encode(e *encoder) {
 	e.int("user_us", r.User.Microseconds())
 	e.int("system_us", r.System.Microseconds())
 	e.int("memory", r.Memory)
-	if len(r.Denials) > 0 {
-		e.list("denials", len(r.Denials), func(i int) {
-			d := &r.Denials[i]
-			e.object("", func() {
-				e.text("access", d.Access)
-				e.text("target", d.Target)
-				e.str("rule", d.Rule)
-				e.str("class", d.Class)
-				e.int("count", int64(d.Count))
-			})
-		})
-	}
+	e.objects("denials", len(r.Denials), func(i int) {
+		d := &r.Denials[i]
+		e.text("access", d.Access)
+		e.text("target", d.Target)
+		e.str("rule", d.Rule)
+		e.str("class", d.Class)
+		e.int("count", int64(d.Count))
+	})
 	e.int("more_denials", int64(r.MoreDenials))
 	e.connections(r.Connections)
 	e.strs("controls_made", r.Controls)
 	e.int("more_controls_made", int64(r.MoreControls))
-	if len(r.Runs) > 0 {
-		e.list("runs", len(r.Runs), func(i int) {
-			e.object("", func() {
-				e.text("run", r.Runs[i].Run)
-				e.text("parent", r.Runs[i].Parent)
-				e.num("depth", int64(r.Runs[i].Depth))
-			})
-		})
-	}
+	e.objects("runs", len(r.Runs), func(i int) {
+		e.text("run", r.Runs[i].Run)
+		e.text("parent", r.Runs[i].Parent)
+		e.num("depth", int64(r.Runs[i].Depth))
+	})
 	e.int("more_runs", int64(r.MoreRuns))
 	e.stream("stdin", r.Stdin)
 	e.stream("stdout", r.Stdout)
@@ -278,26 +268,21 @@ func (r *End) encode(e *encoder) {
 }
 
 func (e *encoder) connections(list []Connection) {
-	if len(list) == 0 {
-		return
-	}
-	e.list("connections", len(list), func(i int) {
+	e.objects("connections", len(list), func(i int) {
 		c := &list[i]
-		e.object("", func() {
-			e.str("host", c.Host)
-			e.str("addr", c.Addr)
-			e.str("via", c.Via)
-			e.int("port", int64(c.Port))
-			e.str("protocol", c.Protocol)
-			e.str("door", c.Door)
-			e.str("tls_name", c.TLSName)
-			e.str("http_host", c.HTTPHost)
-			e.text("verdict", c.Verdict)
-			e.str("rule", c.Rule)
-			e.int("count", int64(c.Count))
-			e.int("sent", c.Sent)
-			e.int("received", c.Received)
-		})
+		e.str("host", c.Host)
+		e.str("addr", c.Addr)
+		e.str("via", c.Via)
+		e.int("port", int64(c.Port))
+		e.str("protocol", c.Protocol)
+		e.str("door", c.Door)
+		e.str("tls_name", c.TLSName)
+		e.str("http_host", c.HTTPHost)
+		e.text("verdict", c.Verdict)
+		e.str("rule", c.Rule)
+		e.int("count", int64(c.Count))
+		e.int("sent", c.Sent)
+		e.int("received", c.Received)
 	})
 }
 
@@ -331,19 +316,15 @@ func (d *Decision) encode(e *encoder) {
 	e.str("source", d.Source)
 	e.str("input", d.Input)
 	e.bool("scanned", d.Scanned)
-	if len(d.Needs) > 0 {
-		e.list("needs", len(d.Needs), func(i int) {
-			n := &d.Needs[i]
-			e.object("", func() {
-				e.text("capability", n.Capability)
-				e.str("target", n.Target)
-				e.bool("exact", n.Exact)
-				e.text("verdict", n.Verdict)
-				e.str("reason", n.Reason)
-				e.str("source", n.Source)
-			})
-		})
-	}
+	e.objects("needs", len(d.Needs), func(i int) {
+		n := &d.Needs[i]
+		e.text("capability", n.Capability)
+		e.str("target", n.Target)
+		e.bool("exact", n.Exact)
+		e.text("verdict", n.Verdict)
+		e.str("reason", n.Reason)
+		e.str("source", n.Source)
+	})
 	e.int("took_us", d.Took.Microseconds())
 }
 

@@ -68,7 +68,8 @@ func TestShownTextForgesNothing(t *testing.T) {
 		appendAll(t, l, e)
 		for _, r := range records(t, dir) {
 			lines := []string{r.String()}
-			if x, err := audit.Explain(dir, r.RunID()); err == nil && r.RunID() != "" {
+			run, _ := r.IDs()
+			if x, err := audit.Explain(dir, run); err == nil && run != "" {
 				lines = append(lines, x.Lines()...)
 			}
 			for _, line := range append(lines, string(r.Raw)) {

@@ -96,37 +96,29 @@ func (l *Log) Close() error {
 	return l.dir.Close()
 }
 
-// Ref names a record: its number and hash.
-type Ref struct {
-	Seq  uint64
-	Hash Digest
-}
-
-// Append writes the entries as consecutive records, with one write, and names
-// the last. When it returns without error they survive the death of this
-// process. An error means that none of them counts: nothing may be started on
-// the strength of it.
+// Append writes the entries as consecutive records, with one write. When it
+// returns without error they survive the death of this process. An error means
+// that none of them counts: nothing may be started on the strength of it.
 //
 // It leaves room on the disk for [Log.AppendBrief] of 64 runs, as far as the file
 // system lets a file have room beyond its end, and fails where there is none.
-func (l *Log) Append(entries ...Entry) (Ref, error) { return l.add(false, entries) }
+func (l *Log) Append(entries ...Entry) error { return l.add(false, entries) }
 
 // AppendBrief is Append for the end of a run that found the disk full, as the run
 // itself may have made it: without lists and texts, in the room that is kept for it.
-func (l *Log) AppendBrief(e *End) (Ref, error) { return l.add(true, []Entry{e.brief()}) }
+func (l *Log) AppendBrief(e *End) error { return l.add(true, []Entry{e.brief()}) }
 
-func (l *Log) add(brief bool, entries []Entry) (Ref, error) {
+func (l *Log) add(brief bool, entries []Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.lock(); err != nil {
-		return Ref{}, fmt.Errorf("audit log: %w", err)
+		return fmt.Errorf("audit log: %w", err)
 	}
 	defer unix.Flock(int(l.head.Fd()), unix.LOCK_UN)
-	ref, err := l.append(brief, entries)
-	if err != nil {
-		return Ref{}, fmt.Errorf("audit log: %w", err)
+	if err := l.append(brief, entries); err != nil {
+		return fmt.Errorf("audit log: %w", err)
 	}
-	return ref, nil
+	return nil
 }
 
 // lock takes the lock that is on the head file, and opens that anew if it was
@@ -162,18 +154,18 @@ func (l *Log) lock() error {
 	}
 }
 
-func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
+func (l *Log) append(brief bool, entries []Entry) error {
 	now := l.opt.Now()
 	h, ok, err := l.readHead()
 	if err != nil {
-		return Ref{}, err
+		return err
 	}
 	b := l.buf[:0]
 	var repairs []Entry
 	if !ok {
 		var found bool
 		if h, found, err = l.newHead(); err != nil {
-			return Ref{}, err
+			return err
 		}
 		if found {
 			repairs = append(repairs, &Repair{Found: "no-head"})
@@ -181,7 +173,7 @@ func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 	}
 	size, err := l.openFile(h.first)
 	if err != nil {
-		return Ref{}, err
+		return err
 	}
 	var full *os.File // and the next one is begun
 	if size == h.size && size >= l.opt.FileSize && !brief {
@@ -189,13 +181,13 @@ func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 		defer full.Close()
 		h.first, h.size = h.seq+1, 0
 		if size, err = l.openFile(h.first); err != nil {
-			return Ref{}, err
+			return err
 		}
 	}
 	if size != h.size {
 		repair, err := l.recover(&h, size)
 		if err != nil {
-			return Ref{}, err
+			return err
 		}
 		repairs = append(repair, repairs...) // a torn end is closed off by the record next to it
 	}
@@ -203,7 +195,7 @@ func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 	if size > 0 {
 		var last [1]byte
 		if _, err := l.file.ReadAt(last[:], size-1); err != nil {
-			return Ref{}, err
+			return err
 		}
 		if last[0] != '\n' || torn(repairs) {
 			b = append(b, '\n')
@@ -219,7 +211,7 @@ func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 			if full != nil {
 				unix.Unlinkat(int(l.dir.Fd()), fileName(h.first), 0)
 			}
-			return Ref{}, fmt.Errorf("keep room for the ends of runs: %w", err)
+			return fmt.Errorf("keep room for the ends of runs: %w", err)
 		}
 	}
 	if full != nil {
@@ -233,18 +225,16 @@ func (l *Log) append(brief bool, entries []Entry) (Ref, error) {
 		if n > 0 {
 			l.file.Truncate(size)
 		}
-		return Ref{}, err
+		return err
 	}
 	h.size = size + int64(len(b))
 	if _, err := l.head.WriteAt(h.append(nil), 0); err != nil {
-		return Ref{}, err
+		return err
 	}
 	if l.opt.Sync {
-		if err := l.sync(); err != nil {
-			return Ref{}, err
-		}
+		return l.sync()
 	}
-	return Ref{h.seq, h.hash}, nil
+	return nil
 }
 
 // keptRoom is the room, in bytes, that is kept beyond the end of a file, 4 KiB for

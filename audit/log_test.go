@@ -28,7 +28,7 @@ func open(t testing.TB, dir string, opt audit.Options) *audit.Log {
 func appendAll(t testing.TB, l *audit.Log, entries ...audit.Entry) {
 	t.Helper()
 	for _, e := range entries {
-		if _, err := l.Append(e); err != nil {
+		if err := l.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestRecordsComeBack(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(rt, "records") {
 			want = append(want, draw(rt))
 		}
-		if _, err := l.Append(want...); err != nil {
+		if err := l.Append(want...); err != nil {
 			rt.Fatal(err)
 		}
 		var got []audit.Entry
@@ -300,7 +300,7 @@ func TestRefusedDirectories(t *testing.T) {
 			l, err := audit.Open(dir, audit.Options{})
 			if err == nil {
 				defer l.Close()
-				_, err = l.Append(sample())
+				err = l.Append(sample())
 			}
 			switch {
 			case tt.want == "" && err != nil:
@@ -334,7 +334,7 @@ func BenchmarkAppend(b *testing.B) {
 	l := open(b, b.TempDir(), audit.Options{})
 	s := sample()
 	for b.Loop() {
-		if _, err := l.Append(s); err != nil {
+		if err := l.Append(s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -349,7 +349,7 @@ func BenchmarkOpenAppend(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := l.Append(s); err != nil {
+		if err := l.Append(s); err != nil {
 			b.Fatal(err)
 		}
 		l.Close()
@@ -361,7 +361,7 @@ func BenchmarkAppendSync(b *testing.B) {
 	l := open(b, b.TempDir(), audit.Options{Sync: true})
 	s := sample()
 	for b.Loop() {
-		if _, err := l.Append(s); err != nil {
+		if err := l.Append(s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -375,7 +375,7 @@ func TestTooLargeFile(t *testing.T) {
 	was, err := os.Stat(path)
 	check(t, err)
 	check(t, os.Truncate(path, 1<<40))
-	if _, err := open(t, dir, audit.Options{}).Append(sample()); err == nil || !strings.Contains(err.Error(), "1099511627776 bytes are too many for a log file") {
+	if err := open(t, dir, audit.Options{}).Append(sample()); err == nil || !strings.Contains(err.Error(), "1099511627776 bytes are too many for a log file") {
 		t.Errorf("%v", err)
 	}
 	check(t, os.Truncate(path, was.Size()))

@@ -76,7 +76,7 @@ func try(dir string) error {
 		return err
 	}
 	defer l.Close()
-	_, err = l.Append(sample(), &audit.End{Run: "k3f9a2m7qxtv"})
+	err = l.Append(sample(), &audit.End{Run: "k3f9a2m7qxtv"})
 	return err
 }
 
@@ -111,7 +111,7 @@ func fullEnds(top string) error {
 	for i := range 64 {
 		s := sample()
 		s.Run = fmt.Sprintf("run-%d", i)
-		if _, err := l.Append(s); err != nil {
+		if err := l.Append(s); err != nil {
 			return err
 		}
 		end := &audit.End{Run: s.Run, Status: audit.Denied, MoreRuns: 1}
@@ -140,11 +140,11 @@ func fullEnds(top string) error {
 	}
 	for i, end := range ends {
 		for _, entry := range []audit.Entry{end, sample()} {
-			if _, err := l.Append(entry); !audit.IsFull(err) {
+			if err := l.Append(entry); !audit.IsFull(err) {
 				return fmt.Errorf("more than an end in brief: %v", err)
 			}
 		}
-		if _, err := l.AppendBrief(end); err != nil {
+		if err := l.AppendBrief(end); err != nil {
 			return fmt.Errorf("end %d: %w", i, err)
 		}
 	}
@@ -192,7 +192,7 @@ func fullDisk(dir string) error {
 	}
 	before := in
 	for range 4096 {
-		if _, err = l.AppendBrief(&audit.End{Run: "k3f9a2m7qxtv"}); err != nil {
+		if err = l.AppendBrief(&audit.End{Run: "k3f9a2m7qxtv"}); err != nil {
 			break
 		}
 		in++

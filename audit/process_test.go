@@ -42,7 +42,7 @@ func writer() {
 		if err == nil {
 			e := sample()
 			e.Run = fmt.Sprintf("%s-%d", name, i)
-			_, err = l.Append(e)
+			err = l.Append(e)
 			l.Close()
 		}
 		if err != nil {
@@ -129,7 +129,8 @@ func TestKilledWriters(t *testing.T) {
 		t.Fatalf("%+v", r.Breaks)
 	}
 	for _, rec := range records(t, dir) {
-		delete(acknowledged, rec.RunID())
+		run, _ := rec.IDs()
+		delete(acknowledged, run)
 	}
 	if len(acknowledged) > 0 {
 		t.Errorf("lost: %v", acknowledged)

@@ -319,32 +319,17 @@ type Record struct {
 	Damage string // why the line is no record; "" for a good one
 }
 
-// RunID is the run that the record tells of; "" if none.
-func (r *Record) RunID() string {
+// IDs gives the run and the session that the record tells of; "" for none.
+func (r *Record) IDs() (run, session string) {
 	switch {
 	case r.Start != nil:
-		return r.Start.Run
+		return r.Start.Run, r.Start.Session
 	case r.End != nil:
-		return r.End.Run
+		return r.End.Run, r.End.Session
 	case r.Decision != nil:
-		return r.Decision.Run
+		return r.Decision.Run, r.Decision.Session
 	case r.Grant != nil:
-		return r.Grant.Run
+		return r.Grant.Run, r.Grant.Session
 	}
-	return ""
-}
-
-// SessionID is the session that the record tells of; "" if none.
-func (r *Record) SessionID() string {
-	switch {
-	case r.Start != nil:
-		return r.Start.Session
-	case r.End != nil:
-		return r.End.Session
-	case r.Decision != nil:
-		return r.Decision.Session
-	case r.Grant != nil:
-		return r.Grant.Session
-	}
-	return ""
+	return "", ""
 }

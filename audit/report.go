@@ -183,7 +183,7 @@ func Explain(dir, run string) (*Run, error) {
 		if r.End != nil && r.Damage == "" && slices.ContainsFunc(r.End.Runs, func(in Inner) bool { return in.Run == run }) {
 			outer = r.End.Run
 		}
-		if r.RunID() != run || r.Damage != "" {
+		if id, _ := r.IDs(); id != run || r.Damage != "" {
 			continue
 		}
 		switch r.Kind {
@@ -338,7 +338,7 @@ func Sessions(dir string) ([]*Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		id := r.SessionID()
+		_, id := r.IDs()
 		if id == "" || r.Damage != "" {
 			continue
 		}

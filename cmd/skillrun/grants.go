@@ -168,8 +168,7 @@ func (j *job) note(grant *audit.Grant) error {
 		return err
 	}
 	defer log.Close()
-	_, err = log.Append(grant)
-	return err
+	return log.Append(grant)
 }
 
 func grantsRevoke(c *cli.Context) error {

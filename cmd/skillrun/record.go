@@ -136,8 +136,7 @@ func (r *recorder) starting(s sandbox.Started) {
 
 // started writes the start record: it must be safe before anything runs.
 func (r *recorder) started() error {
-	_, err := r.log.Append(<-r.start...)
-	return err
+	return r.log.Append(<-r.start...)
 }
 
 func (r *recorder) startEntries(receipt profiles.Receipt) []audit.Entry {
@@ -331,13 +330,13 @@ func (r *recorder) ended(res sandbox.Result, room *sandbox.Room) (int, error) {
 	if r.cold != nil {
 		end.Tree, end.Interpreter, end.Script = r.cold.tree, r.cold.path[r.interpreter], r.cold.path[r.script]
 	}
-	_, err := r.log.Append(end)
+	err := r.log.Append(end)
 	if audit.IsFull(err) {
 		room.Remove() // which may be what fills the disk
-		_, err = r.log.Append(end)
+		err = r.log.Append(end)
 	}
 	if audit.IsFull(err) {
-		_, err = r.log.AppendBrief(end)
+		err = r.log.AppendBrief(end)
 	}
 	r.write(rep)
 	if s := r.job.session; s != nil {

@@ -77,7 +77,7 @@ func (s *Session) Decide(ctx context.Context, a Action) Verdict {
 	for _, n := range v.Needs {
 		record.Needs = append(record.Needs, audit.Need{Capability: n.Capability, Target: n.Target, Exact: n.Exact, Verdict: word(n.Effect), Reason: n.Reason, Source: n.Source})
 	}
-	if _, err := s.log.Append(record); err != nil {
+	if err := s.log.Append(record); err != nil {
 		return Verdict{Reason: "cannot record the decision: " + policy.Escape(err.Error())}
 	}
 	if err := s.save(); err != nil {

@@ -173,7 +173,7 @@ func (s *Session) Answer(id string, choice Choice) error {
 	if choice == No {
 		s.forget(c)
 		s.more.Calls = slices.Delete(s.more.Calls, i, i+1)
-		if _, err := s.log.Append(&audit.Grant{Action: "deny", For: Once.String(), Session: s.state.ID, Run: id, By: "host"}); err != nil {
+		if err := s.log.Append(&audit.Grant{Action: "deny", For: Once.String(), Session: s.state.ID, Run: id, By: "host"}); err != nil {
 			return err
 		}
 		return s.save()
@@ -232,8 +232,7 @@ func (s *Session) grant(c *call, choice Choice, by string) error {
 	default:
 		return errors.New("that is no answer")
 	}
-	_, err := s.log.Append(record)
-	return err
+	return s.log.Append(record)
 }
 
 // approve keeps a yes for the skill's version: in the approval record that

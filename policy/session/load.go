@@ -49,7 +49,7 @@ func (s *Session) Load(ctx context.Context, dir string, by By) Verdict {
 		Session: s.state.ID, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: "context.load",
 		Verdict: word(v.Effect), Reason: v.Reason, Source: v.Source, Input: a.Input, Took: time.Since(begin),
 	}
-	if _, err := s.log.Append(record); err != nil {
+	if err := s.log.Append(record); err != nil {
 		return Verdict{Reason: "cannot record the decision: " + policy.Escape(err.Error())}
 	}
 	if err := s.save(); err != nil {
@@ -68,7 +68,7 @@ func (s *Session) Unload(name string) error {
 	}
 	s.more.Skills = slices.Delete(s.more.Skills, i, i+1)
 	s.drop(name)
-	if _, err := s.log.Append(&audit.Grant{Action: "revoke", For: "session", Session: s.state.ID, Skill: audit.Skill{Name: name}, By: "host", Reason: "unloaded"}); err != nil {
+	if err := s.log.Append(&audit.Grant{Action: "revoke", For: "session", Session: s.state.ID, Skill: audit.Skill{Name: name}, By: "host", Reason: "unloaded"}); err != nil {
 		return err
 	}
 	return s.save()

@@ -131,6 +131,5 @@ func (s *Session) accept(id string) error {
 	if len(record.Capabilities) == 0 {
 		return nil
 	}
-	_, err := s.log.Append(record)
-	return err
+	return s.log.Append(record)
 }

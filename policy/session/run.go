@@ -256,7 +256,7 @@ func (s *Session) Task(ctx context.Context, task string) error {
 	for _, e := range s.state.Task {
 		record.Capabilities = append(record.Capabilities, audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Source})
 	}
-	if _, err := s.log.Append(record); err != nil {
+	if err := s.log.Append(record); err != nil {
 		return err
 	}
 	return s.save()

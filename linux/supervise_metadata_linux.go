@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -112,55 +111,36 @@ func serveChown(r *request) {
 	r.end(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 
-func serveTimes(r *request) {
-	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-	if at := r.arg(r.call.mode); at != 0 {
-		if e := r.read(at, unsafe.Slice((*byte)(unsafe.Pointer(&r.times)), unsafe.Sizeof(r.times))); e != 0 {
-			r.fail(e)
-			return
-		}
-	}
-	r.setTimes()
-}
+func serveTimes(r *request) { r.setTimes(2, 1) }
 
 // serveUtimes serves utimes and futimesat, which count in microseconds.
-func serveUtimes(r *request) {
-	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
-	if at := r.arg(r.call.mode); at != 0 {
-		var b [32]byte
-		if e := r.read(at, b[:]); e != 0 {
-			r.fail(e)
-			return
-		}
-		for i := range r.times {
-			usec := int64(binary.NativeEndian.Uint64(b[16*i+8:]))
-			if usec < 0 || usec >= 1e6 {
-				r.fail(unix.EINVAL)
-				return
-			}
-			r.times[i] = unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(b[16*i:])), Nsec: usec * 1000}
-		}
-	}
-	r.setTimes()
-}
+func serveUtimes(r *request) { r.setTimes(2, 1000) }
 
 // serveUtime serves utime, which counts in seconds.
-func serveUtime(r *request) {
+func serveUtime(r *request) { r.setTimes(1, 1) }
+
+// setTimes sets the times that the caller gives in so many words each, seconds and
+// what is a unit of so many nanoseconds; without any, to now.
+func (r *request) setTimes(words int, unit int64) {
 	r.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
 	if at := r.arg(r.call.mode); at != 0 {
-		var b [16]byte
-		if e := r.read(at, b[:]); e != 0 {
+		var given [4]int64
+		if e := r.read(at, unsafe.Slice((*byte)(unsafe.Pointer(&given)), 16*words)); e != 0 {
 			r.fail(e)
 			return
 		}
 		for i := range r.times {
-			r.times[i] = unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(b[8*i:]))}
+			parts := int64(0)
+			if words == 2 {
+				parts = given[2*i+1]
+			}
+			if unit == 1000 && (parts < 0 || parts >= 1e6) {
+				r.fail(unix.EINVAL) // multiplied, it could be anything
+				return
+			}
+			r.times[i] = unix.Timespec{Sec: given[words*i], Nsec: parts * unit}
 		}
 	}
-	r.setTimes()
-}
-
-func (r *request) setTimes() {
 	if !r.subject() || !r.permit(r.editable) {
 		return
 	}

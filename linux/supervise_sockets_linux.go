@@ -426,17 +426,25 @@ func birth(fd int) int64 {
 	return sx.Btime.Sec*1e9 + int64(sx.Btime.Nsec)
 }
 
-func serveConnect(r *request) {
-	if k := r.internet(); k != nil {
-		r.s.inet.connect(r, k)
-		return
-	}
+// addressed reads what connect and bind have, a socket and an address, or answers.
+func (r *request) addressed() (a address, ok bool) {
 	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))
 	}
 	if e != 0 {
 		r.fail(e)
+	}
+	return a, e == 0
+}
+
+func serveConnect(r *request) {
+	if k := r.internet(); k != nil {
+		r.s.inet.connect(r, k)
+		return
+	}
+	a, ok := r.addressed()
+	if !ok {
 		return
 	}
 	raw, ok := r.reach(a)
@@ -520,12 +528,8 @@ func serveBind(r *request) {
 		r.s.inet.bind(r, k)
 		return
 	}
-	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
-	if e == 0 {
-		e = r.socket(int(int32(r.args[0])))
-	}
-	if e != 0 {
-		r.fail(e)
+	a, ok := r.addressed()
+	if !ok {
 		return
 	}
 	if r.s.inet != nil && (a.family == unix.AF_INET || a.family == unix.AF_INET6) {

@@ -420,5 +420,3 @@ func (c *cell) explain() string {
 	}
 	return b.String()
 }
-
-func fdName(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

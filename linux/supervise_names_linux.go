@@ -548,11 +548,11 @@ func (r *request) tooLong(o *object, size int64) bool {
 
 // kept holds what atomic saves replaced, until the run ends. The descriptors
 // keep the old files alive without any name, and so without litter and on any
-// file system; a launcher that wants them back copies them from here.
+// file system; who wants one back copies it from the launcher's /proc/PID/fd.
 type kept struct {
 	mu    sync.Mutex
 	most  int // descriptors, at most keptMost
-	files []Replaced
+	files []int
 	last  map[entry]fileID // what the run saved at an old name: not worth keeping
 }
 
@@ -568,14 +568,6 @@ func (k *kept) limit() {
 	}
 }
 
-// Replaced is a file that was there at the start and that the run replaced by
-// renaming another over it.
-type Replaced struct {
-	Path string
-	// File refers to the old file, O_PATH; /proc/self/fd/N opens it.
-	File int
-}
-
 func (k *kept) keep(o *object) {
 	if o.fd < 0 {
 		return
@@ -587,10 +579,10 @@ func (k *kept) keep(o *object) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.files) >= k.most {
-		unix.Close(k.files[0].File)
+		unix.Close(k.files[0])
 		k.files = k.files[1:]
 	}
-	k.files = append(k.files, Replaced{o.place.path, fd})
+	k.files = append(k.files, fd)
 }
 
 // owns says whether what stands at an old name is what the run last saved there.
@@ -615,16 +607,8 @@ func (k *kept) saved(pl place, id fileID) {
 func (k *kept) release() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, f := range k.files {
-		unix.Close(f.File)
+	for _, fd := range k.files {
+		unix.Close(fd)
 	}
 	k.files = nil
-}
-
-// Replaced lists what the run's atomic saves replaced so far and had not made
-// themselves, oldest first. The descriptors live until Close.
-func (s *Supervisor) Replaced() []Replaced {
-	s.kept.mu.Lock()
-	defer s.kept.mu.Unlock()
-	return append([]Replaced(nil), s.kept.files...)
 }

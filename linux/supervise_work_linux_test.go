@@ -193,19 +193,22 @@ func TestSupervisedReplaced(t *testing.T) {
 	c := newCell(t)
 	c.write("f", "old\n")
 	var texts []string
-	c.after = func(s *linux.Supervisor) {
-		for _, r := range s.Replaced() {
-			b, err := os.ReadFile(fdName(r.File))
-			if err != nil {
-				t.Error(err)
+	c.after = func(*linux.Supervisor) {
+		held, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		for _, fd := range held {
+			link := "/proc/self/fd/" + fd.Name()
+			if name, _ := os.Readlink(link); strings.HasPrefix(name, c.ws+"/") {
+				b, err := os.ReadFile(link)
+				must(t, err)
+				texts = append(texts, name+": "+string(b))
 			}
-			texts = append(texts, r.Path+": "+string(b))
 		}
 	}
 	if r := c.run("sh", "-ec", `for i in 1 2 3; do echo new > t; mv t f; done; cat f; ! rm f`); r.code != 0 {
 		t.Fatal(r.out, c.explain())
 	}
-	if diff := cmp.Diff([]string{c.ws + "/f: old\n"}, texts); diff != "" {
+	if diff := cmp.Diff([]string{c.ws + "/f (deleted): old\n"}, texts); diff != "" {
 		t.Error(diff)
 	}
 }

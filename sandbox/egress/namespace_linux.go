@@ -3,6 +3,7 @@ package egress
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -106,9 +107,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 	keep = true
 	switch s.Use {
 	case UseDNS:
-		return g.servePackets(fd, g.ServeDNS)
+		return serveOn(g, fd, net.FilePacketConn, g.ServeDNS)
 	case UseDNSTCP:
-		return g.serveListener(fd, g.ServeDNSTCP)
+		return serveOn(g, fd, net.FileListener, g.ServeDNSTCP)
 	}
 	g.spares.mu.Lock()
 	g.spares.open[openPort{s.protocol(), s.Port}] = true
@@ -118,9 +119,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 
 func (g *Gate) serveGate(fd int, proto profiles.Protocol) error {
 	if proto == profiles.UDP {
-		return g.servePackets(fd, g.ServeUDP)
+		return serveOn(g, fd, net.FilePacketConn, g.ServeUDP)
 	}
-	return g.serveListener(fd, g.Serve)
+	return serveOn(g, fd, net.FileListener, g.Serve)
 }
 
 // Close closes what is left.
@@ -225,30 +226,17 @@ func (g *Gate) Open(port uint16, proto profiles.Protocol) error {
 	return err
 }
 
-func (g *Gate) serveListener(fd int, serve func(net.Listener) error) error {
-	f := os.NewFile(uintptr(fd), "listener")
+// serveOn serves what the Go runtime makes of a socket, which it owns.
+func serveOn[S io.Closer](g *Gate, fd int, open func(*os.File) (S, error), serve func(S) error) error {
+	f := os.NewFile(uintptr(fd), "socket")
 	defer f.Close()
-	ln, err := net.FileListener(f)
+	s, err := open(f)
 	if err != nil {
 		return fmt.Errorf("serve descriptor %d: %w", fd, err)
 	}
-	if !g.hold(ln, true) { // here, since Close may come before the goroutine
+	if !g.hold(s, true) { // here, since Close may come before the goroutine
 		return net.ErrClosed
 	}
-	go serve(ln)
-	return nil
-}
-
-func (g *Gate) servePackets(fd int, serve func(net.PacketConn) error) error {
-	f := os.NewFile(uintptr(fd), "packets")
-	defer f.Close()
-	pc, err := net.FilePacketConn(f)
-	if err != nil {
-		return fmt.Errorf("serve descriptor %d: %w", fd, err)
-	}
-	if !g.hold(pc, true) { // here, since Close may come before the goroutine
-		return net.ErrClosed
-	}
-	go serve(pc)
+	go serve(s)
 	return nil
 }

@@ -190,9 +190,7 @@ func (f *datagramFlow) answers(answer func([]byte) error) {
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			continue
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // refused by the host: the run sees nothing, as on a lossy net
+		case err != nil: // closed, or refused by the host: the run sees nothing, as on a lossy net
 			return
 		}
 		f.last.Store(time.Now().UnixNano())

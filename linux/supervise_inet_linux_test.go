@@ -22,6 +22,7 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // outsideNet is what a run without a network namespace may reach, and what it
@@ -45,18 +46,7 @@ func newOutsideNet(t *testing.T, c *cell) *outsideNet {
 	o := &outsideNet{}
 	serve := func(ln net.Listener, f func(net.Conn)) net.Listener {
 		t.Cleanup(func() { ln.Close() })
-		go func() {
-			for {
-				conn, err := ln.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					f(conn)
-				}()
-			}
-		}()
+		go sandboxtest.Serve(ln, f)
 		return ln
 	}
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")

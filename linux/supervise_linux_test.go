@@ -171,15 +171,7 @@ func serve(t *testing.T, name, network string) {
 	l, err := net.Listen(network, name)
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.Close()
-		}
-	}()
+	go sandboxtest.Serve(l, func(net.Conn) {})
 }
 
 // TestSupervisedAsUser repeats the tests that matter as an ordinary user.

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"skillrun/sandbox/sandboxtest"
 )
 
 // shellBypasses are ways past a gate that ordinary programs offer. TOKEN is what
@@ -97,28 +99,21 @@ func outsiders(t *testing.T, work string) (files []*os.File, kept int) {
 
 // passConnections hands each client a connection to the outside.
 func passConnections(ln net.Listener) {
-	for {
-		c, err := ln.Accept()
+	sandboxtest.Serve(ln, func(c net.Conn) {
+		out, err := net.Dial("tcp", "151.101.1.69:7777")
 		if err != nil {
 			return
 		}
-		go func() {
-			defer c.Close()
-			out, err := net.Dial("tcp", "151.101.1.69:7777")
-			if err != nil {
-				return
-			}
-			defer out.Close()
-			f, err := out.(*net.TCPConn).File()
-			if err != nil {
-				return
-			}
-			defer f.Close()
-			c.(*net.UnixConn).WriteMsgUnix([]byte("x"), syscall.UnixRights(int(f.Fd())), nil)
-			c.SetReadDeadline(time.Now().Add(10 * time.Second))
-			c.Read(make([]byte, 1))
-		}()
-	}
+		defer out.Close()
+		f, err := out.(*net.TCPConn).File()
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		c.(*net.UnixConn).WriteMsgUnix([]byte("x"), syscall.UnixRights(int(f.Fd())), nil)
+		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		c.Read(make([]byte, 1))
+	})
 }
 
 // callIn connects to where a run may have begun to listen, until done is

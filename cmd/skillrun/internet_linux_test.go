@@ -175,28 +175,19 @@ func (w *internet) sink(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ln.Close() })
-	go func() {
+	go sandboxtest.Serve(ln, func(c net.Conn) {
+		c.SetDeadline(time.Now().Add(time.Minute))
+		buf := make([]byte, 4096)
 		for {
-			c, err := ln.Accept()
+			n, err := c.Read(buf)
+			if n > 0 {
+				w.note("stream at=%s %q", c.LocalAddr(), buf[:n])
+			}
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				c.SetDeadline(time.Now().Add(time.Minute))
-				buf := make([]byte, 4096)
-				for {
-					n, err := c.Read(buf)
-					if n > 0 {
-						w.note("stream at=%s %q", c.LocalAddr(), buf[:n])
-					}
-					if err != nil {
-						return
-					}
-				}
-			}()
 		}
-	}()
+	})
 	for _, at := range [][2]string{{"udp", ":7777"}, {"udp", ":443"}, {"udp", ":5353"}, {"ip4:253", "0.0.0.0"}, {"ip6:253", "::"}, {"ip4:icmp", "0.0.0.0"}, {"ip4:136", "0.0.0.0"}} {
 		pc, err := net.ListenPacket(at[0], at[1])
 		if err != nil && !sandboxtest.MustHave(sandboxtest.Machine) {
@@ -285,27 +276,7 @@ func (w *internet) resolve(pc *net.UDPConn) {
 }
 
 func (w *internet) resolveTCP(ln net.Listener) error {
-	for {
-		c, err := ln.Accept()
-		if err != nil {
-			return err
-		}
-		go func() {
-			defer c.Close()
-			var size [2]byte
-			for {
-				if _, err := io.ReadFull(c, size[:]); err != nil {
-					return
-				}
-				msg := make([]byte, int(size[0])<<8|int(size[1]))
-				if _, err := io.ReadFull(c, msg); err != nil {
-					return
-				}
-				reply := w.answer(msg)
-				c.Write(append([]byte{byte(len(reply) >> 8), byte(len(reply))}, reply...))
-			}
-		}()
-	}
+	return sandboxtest.Serve(ln, func(c net.Conn) { sandboxtest.ServeDNS(c, w.answer) })
 }
 
 func (w *internet) answer(msg []byte) []byte {

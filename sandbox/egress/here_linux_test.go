@@ -17,6 +17,7 @@ import (
 
 	"skillrun/profiles"
 	"skillrun/sandbox/egress"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // here grants one port of the machine's own loopback, by name.
@@ -37,16 +38,7 @@ func listen(t *testing.T, network, addr string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			io.WriteString(c, "outside\n")
-			c.Close()
-		}
-	}()
+	go sandboxtest.Serve(ln, func(c net.Conn) { io.WriteString(c, "outside\n") })
 	return func() { ln.Close() }
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"skillrun/profiles"
 	"skillrun/sandbox/egress"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // world is everything outside the run: servers that stand at every address at
@@ -333,32 +334,9 @@ func (w *world) serveNamesAt(t testing.TB, addr string) {
 			}
 		}
 	}()
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				var size [2]byte
-				for {
-					if _, err := io.ReadFull(c, size[:]); err != nil {
-						return
-					}
-					msg := make([]byte, int(size[0])<<8|int(size[1]))
-					if _, err := io.ReadFull(c, msg); err != nil {
-						return
-					}
-					reply := w.answer(msg, "tcp")
-					if reply == nil {
-						return
-					}
-					c.Write(append([]byte{byte(len(reply) >> 8), byte(len(reply))}, reply...))
-				}
-			}()
-		}
-	}()
+	go sandboxtest.Serve(ln, func(c net.Conn) {
+		sandboxtest.ServeDNS(c, func(msg []byte) []byte { return w.answer(msg, "tcp") })
+	})
 }
 
 func (w *world) answer(msg []byte, network string) []byte {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -43,71 +42,72 @@ func denialOf(d sandbox.Refusal) audit.Denial {
 // terminal only, what would lift one of a control file to nobody: any script
 // can provoke it, and the line would be a ready command to give it the machine.
 func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(d.Word() + " " + named(d.Target())))
+	return strings.TrimSpace(d.Word()+" "+named(d.Target())) + " (" + denialReason(j, p, &d) + ")" + denialRemedy(j, p, &d)
+}
+
+func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	den := d.Verdict.Denial
 	switch {
 	case d.Inner:
-		b.WriteString(" (" + d.Why + ")")
-		return b.String()
-	case den == nil && changesSkill(p, &d):
-		b.WriteString(" (" + ofSkill + ")")
-		return b.String()
+		return d.Why
+	case den == nil && changesSkill(p, d):
+		return ofSkill
 	case den != nil && den.Origin.Reason != "":
-		fmt.Fprintf(&b, " (%s)", den.Origin.Reason)
-	case socketWarning(j.host, &d) != "":
-		b.WriteString(" (" + socketWarning(j.host, &d) + ")")
+		return den.Origin.Reason
+	case socketWarning(j.host, d) != "":
+		return socketWarning(j.host, d)
 	case d.Grantable && isLoopback(d.Host) && !(p != nil && ownPort(&p.Network, d.Host, d.Port)):
-		b.WriteString(" (no server of the run listens there, and none outside is granted)")
+		return "no server of the run listens there, and none outside is granted"
 	case d.Why != "":
-		b.WriteString(" (" + d.Why + ")")
+		return d.Why
 	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
-		b.WriteString(" (outside the workspace)")
-	default:
-		b.WriteString(" (not granted)")
+		return "outside the workspace"
+	}
+	return "not granted"
+}
+
+// denialRemedy is what would allow what was refused, or why nothing does.
+func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
+	den := d.Verdict.Denial
+	if d.Inner || den == nil && changesSkill(p, d) {
+		return ""
 	}
 	if den != nil {
 		needs, why := den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr), lasting(den)
 		switch {
 		case needs && why != "":
-			b.WriteString(" - this needs the user: " + why)
-			return b.String()
+			return " - this needs the user: " + why
 		case needs:
-			b.WriteString(" - this needs the user")
-			return b.String()
+			return " - this needs the user"
 		case why != "":
-			b.WriteString(" - " + why)
-			return b.String()
+			return " - " + why
 		}
 	}
 	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {
-		b.WriteString(" - no server of the run listens there")
-		return b.String()
+		return " - no server of the run listens there"
 	}
-	if why := useless(&d); why != "" {
-		b.WriteString(" - " + why)
-		return b.String()
+	if why := useless(d); why != "" {
+		return " - " + why
 	}
-	if m := mountFlag(j, &d); m != "" {
-		b.WriteString(" - to allow: " + m + " in place of :ro")
-		return b.String()
+	if m := mountFlag(j, d); m != "" {
+		return " - to allow: " + m + " in place of :ro"
 	}
 	workspace := ""
 	if p != nil {
 		workspace = p.Workspace
 	}
-	grant := grantOf(j, &d, workspace)
-	if held := heldBy(j, grant, &d); held != "" {
-		b.WriteString(" - a grant would have no effect: " + held)
-		return b.String()
+	grant := grantOf(j, d, workspace)
+	if held := heldBy(j, grant, d); held != "" {
+		return " - a grant would have no effect: " + held
 	}
+	remedy := ""
 	if g := grantFlag(grant); g != "" {
-		b.WriteString(" - to allow: " + g)
+		remedy = " - to allow: " + g
 	}
 	if d.What == "socket" || d.What == sandbox.SocketIPv6 {
-		b.WriteString(" (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach")
+		remedy += " (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach"
 	}
-	return b.String()
+	return remedy
 }
 
 // lasting says why no grant of what is refused lifts a denial, "" if one does.

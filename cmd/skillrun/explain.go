@@ -57,42 +57,51 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	receipt, linked, err := planReceipt(c, j, p)
-	if err != nil {
+	x := &explanation{Writer: w, job: j, cache: j.cache(p)}
+	if x.receipt, x.linked, err = planReceipt(c, j, p); err != nil {
 		return err
 	}
-	cache := j.cache(p)
-	p = sandbox.Guarded(p, j.caches())
-	confirmed, err := j.confirmed(p)
-	if err != nil {
+	x.profile = sandbox.Guarded(p, j.caches())
+	if x.confirmed, err = j.confirmed(x.profile); err != nil {
 		return err
 	}
-	for _, q := range []**profiles.Profile{&p, &confirmed} {
+	for _, q := range []**profiles.Profile{&x.profile, &x.confirmed} {
 		with := **q
-		with.Denials = append(slices.Clip(with.Denials), linked...)
+		with.Denials = append(slices.Clip(with.Denials), x.linked...)
 		*q = &with
 	}
 	asked := false
 	if path := c.String("path"); path != "" {
 		asked = true
-		if err := explainPath(w, j, p, confirmed, linked, receipt, path, c.String("access")); err != nil {
+		if err := x.path(path, c.String("access")); err != nil {
 			return err
 		}
 	}
 	if host := withPort(c.String("host")); host != "" {
 		asked = true
-		if err := explainHost(w, j, p, confirmed, receipt, host); err != nil {
+		if err := x.host(host); err != nil {
 			return err
 		}
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, j, p, receipt, name)
+		x.env(name)
 	}
 	if !asked {
-		explainAll(w, j, p, confirmed, receipt, cache)
+		x.all()
 	}
 	return nil
+}
+
+// explanation answers questions about a job's rights, in text.
+type explanation struct {
+	io.Writer
+	job       *job
+	profile   *profiles.Profile
+	confirmed *profiles.Profile // what it would be if all that is asked were granted
+	linked    []profiles.Denial // denials of what links lead to, which both have
+	receipt   profiles.Receipt
+	cache     string // of the run's caches, "" for its own
 }
 
 // confirmed is p as it would be if all that is asked were granted.
@@ -105,26 +114,26 @@ func (j *job) confirmed(p *profiles.Profile) (*profiles.Profile, error) {
 }
 
 // answer prints one verdict: what, by which rule, from where, held by what.
-func answer(w io.Writer, what string, allowed bool, why string, o profiles.Origin, cl profiles.Clause) {
+func (x *explanation) answer(what string, allowed bool, why string, o profiles.Origin, clause string) {
 	word := "denied"
 	if allowed {
 		word = "allowed"
 	}
-	fmt.Fprintf(w, "%s: %s\n", word, policy.Escape(what))
+	fmt.Fprintf(x, "%s: %s\n", word, policy.Escape(what))
 	if why != "" {
-		fmt.Fprintf(w, "  rule:   %s\n", policy.Escape(why))
+		fmt.Fprintf(x, "  rule:   %s\n", policy.Escape(why))
 	}
 	if o != (profiles.Origin{}) {
-		fmt.Fprintf(w, "  origin: %s\n", originText(o))
+		fmt.Fprintf(x, "  origin: %s\n", originText(o))
 	}
-	if cl.Name != "" {
+	if cl := clauseOf(x.receipt, clause); cl.Name != "" {
 		mech := cl.Mechanism
 		if mech == "" {
 			mech = "nothing"
 		}
-		fmt.Fprintf(w, "  held by: %s, strength %s (%s)\n", mech, cl.Strength, cl.Name)
+		fmt.Fprintf(x, "  held by: %s, strength %s (%s)\n", mech, cl.Strength, cl.Name)
 		if cl.Note != "" {
-			fmt.Fprintf(w, "  note:   %s\n", cl.Note)
+			fmt.Fprintf(x, "  note:   %s\n", cl.Note)
 		}
 	}
 }
@@ -140,17 +149,17 @@ func originText(o profiles.Origin) string {
 	return strings.Join(parts, ", ")
 }
 
-// answerGrant says what would allow what nothing grants, as a denial does.
-func answerGrant(w io.Writer, j *job, grant string, d *sandbox.Refusal) {
+// grant says what would allow what nothing grants, as a denial does.
+func (x *explanation) grant(grant string, d *sandbox.Refusal) {
 	if _, err := policy.ParseGrant(grant, "explain"); err != nil {
 		return // not as it stands: the name of a variable with a space in it
 	}
-	if held := heldBy(j, grant, d); held != "" {
-		fmt.Fprintf(w, "  note:   a grant would have no effect: %s\n", held)
+	if held := heldBy(x.job, grant, d); held != "" {
+		fmt.Fprintf(x, "  note:   a grant would have no effect: %s\n", held)
 		return
 	}
 	if g := grantFlag(grant); g != "" {
-		fmt.Fprintf(w, "  allow:  %s\n", g)
+		fmt.Fprintf(x, "  allow:  %s\n", g)
 	}
 }
 
@@ -168,7 +177,8 @@ const ofSkill = "a skill's own files never change from inside"
 // unconfirmed is why something is refused that the manifest asks for.
 const unconfirmed = "asked for, and not confirmed; a yes on the terminal or --approve declared would allow it"
 
-func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []profiles.Denial, r profiles.Receipt, path, letters string) error {
+func (x *explanation) path(path, letters string) error {
+	j, p := x.job, x.profile
 	access, ok := profiles.ParseAccess(letters)
 	if !ok {
 		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
@@ -182,7 +192,7 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 		return err
 	}
 	if info, err := os.Stat(resolved); err == nil && info.Mode().Type() == os.ModeSocket {
-		explainSocket(w, j, p, r, resolved)
+		x.socket(resolved)
 	}
 	for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
 		if access&bit == 0 {
@@ -195,8 +205,8 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 			profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
 		}[bit]
 		if v.Denial != nil { // of several, one that nothing lifts
-			for i := range linked {
-				if d := &linked[i]; d.Access&bit != 0 && d.Covers(resolved) {
+			for i := range x.linked {
+				if d := &x.linked[i]; d.Access&bit != 0 && d.Covers(resolved) {
 					v.Denial = d
 				}
 			}
@@ -228,39 +238,39 @@ func explainPath(w io.Writer, j *job, p, confirmed *profiles.Profile, linked []p
 			lifted = sandbox.Refusal{Access: bit, Path: resolved}
 		}
 		origin := v.Origin()
-		if would := confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
+		if would := x.confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
 			why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
 		}
-		answer(w, bit.Word()+" "+resolved, v.Allowed, why, origin, clauseOf(r, clause))
-		answerGrant(w, j, lifted.Grant(), &lifted)
+		x.answer(bit.Word()+" "+resolved, v.Allowed, why, origin, clause)
+		x.grant(lifted.Grant(), &lifted)
 		if v.Allowed {
 			for _, line := range besides(p, resolved, bit) {
-				fmt.Fprintf(w, "  not:    %s\n", policy.Escape(line))
+				fmt.Fprintf(x, "  not:    %s\n", policy.Escape(line))
 			}
 		}
 		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
-			fmt.Fprintf(w, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
+			fmt.Fprintf(x, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
 		}
 	}
 	return nil
 }
 
-// explainSocket says whether a run may talk to who listens at a socket, which no right
+// socket says whether a run may talk to who listens at a socket, which no right
 // on files gives.
-func explainSocket(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, path string) {
-	for i := range p.Sockets {
-		if s := &p.Sockets[i]; s.Path == path {
-			answer(w, "connect "+path, true, "granted "+s.Path, s.Origin, clauseOf(r, profiles.ClauseUnix))
+func (x *explanation) socket(path string) {
+	for i := range x.profile.Sockets {
+		if s := &x.profile.Sockets[i]; s.Path == path {
+			x.answer("connect "+path, true, "granted "+s.Path, s.Origin, profiles.ClauseUnix)
 			return
 		}
 	}
-	why, _ := profiles.SocketWarning(j.host, path)
+	why, _ := profiles.SocketWarning(x.job.host, path)
 	if why == "" {
 		why = "nothing grants it"
 	}
-	answer(w, "connect "+path, false, why, profiles.Origin{}, clauseOf(r, profiles.ClauseUnix))
+	x.answer("connect "+path, false, why, profiles.Origin{}, profiles.ClauseUnix)
 	lifted := sandbox.Refusal{Socket: true, Path: path}
-	answerGrant(w, j, lifted.Grant(), &lifted)
+	x.grant(lifted.Grant(), &lifted)
 }
 
 // besides lists what in a directory is denied although that itself is not: names
@@ -297,7 +307,8 @@ func withPort(host string) string {
 	return host
 }
 
-func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, target string) error {
+func (x *explanation) host(target string) error {
+	j, p := x.job, x.profile
 	at, proto := target, profiles.TCP
 	if strings.Contains(target, "://") {
 		// As a grant takes it.
@@ -323,12 +334,12 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 		return usage(fmt.Errorf("--host %s: no port from 1 to 65535", quote(target)))
 	}
 	if p.Network.Mode == profiles.NetHost {
-		answer(w, "connect "+target, true, "network host", p.Network.Origin, clauseOf(r, profiles.ClauseNetwork))
+		x.answer("connect "+target, true, "network host", p.Network.Origin, profiles.ClauseNetwork)
 		return nil
 	}
 	t, err := egress.ParseTarget(host)
 	if err != nil {
-		answer(w, "connect "+target, false, err.Error(), profiles.Origin{}, clauseOf(r, profiles.ClauseNetwork))
+		x.answer("connect "+target, false, err.Error(), profiles.Origin{}, profiles.ClauseNetwork)
 		return nil
 	}
 	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: uint16(port), Protocol: proto}
@@ -343,7 +354,7 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
 	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
 	lifted := sandbox.Refusal{}
-	would, _ := egress.NewPolicy(&confirmed.Network).Decide(q)
+	would, _ := egress.NewPolicy(&x.confirmed.Network).Decide(q)
 	switch {
 	case rule == nil && would != nil:
 		why, origin = unconfirmed, would.Origin
@@ -364,59 +375,60 @@ func explainHost(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles
 			why += "; its address must be public"
 		}
 	}
-	answer(w, "connect "+target, rule != nil, why, origin, clauseOf(r, profiles.ClauseNetwork))
-	answerGrant(w, j, hostGrant(j, &lifted), &lifted)
+	x.answer("connect "+target, rule != nil, why, origin, profiles.ClauseNetwork)
+	x.grant(hostGrant(j, &lifted), &lifted)
 	if rule != nil && via != "" {
-		fmt.Fprintf(w, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
+		fmt.Fprintf(x, "  way:    TLS and HTTP by the proxy %s, which resolves the name (net.resolved)\n", policy.Escape(via))
 	}
 	return nil
 }
 
-func explainEnv(w io.Writer, j *job, p *profiles.Profile, r profiles.Receipt, name string) {
-	clause := clauseOf(r, profiles.ClauseEnvironment)
-	for _, v := range p.Env.Set {
+func (x *explanation) env(name string) {
+	env := &x.profile.Env
+	for _, v := range env.Set {
 		if v.Name == name {
-			answer(w, "variable "+name, true, "set to "+v.Value, v.Origin, clause)
+			x.answer("variable "+name, true, "set to "+v.Value, v.Origin, profiles.ClauseEnvironment)
 			return
 		}
 	}
 	if own := sandbox.OwnVariable(name); own != "" {
-		answer(w, "variable "+name, true, "set to "+own, profiles.Origin{}, clause)
+		x.answer("variable "+name, true, "set to "+own, profiles.Origin{}, profiles.ClauseEnvironment)
 		return
 	}
-	passes, rule := p.Env.Passes(name)
+	passes, rule := env.Passes(name)
 	why, o := "nothing passes it", profiles.Origin{}
 	if rule != nil {
 		why, o = "rule "+rule.Name, rule.Origin
 	}
-	answer(w, "variable "+name, passes, why, o, clause)
-	if !passes && p.Env.Steers(name) {
-		answerGrant(w, j, "env_var.read:"+name, &sandbox.Refusal{})
+	x.answer("variable "+name, passes, why, o, profiles.ClauseEnvironment)
+	if !passes && env.Steers(name) {
+		x.grant("env_var.read:"+name, &sandbox.Refusal{})
 	}
 }
 
-// explainAll prints the effective policy: what is alike in every run is counted,
+// all prints the effective policy: what is alike in every run is counted,
 // unless the user wants it all.
-func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.Receipt, cache string) {
-	fmt.Fprintf(w, "workspace: %s\n", policy.Escape(p.Workspace))
+func (x *explanation) all() {
+	j, p := x.job, x.profile
+	fmt.Fprintf(x, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
-		fmt.Fprintf(w, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
+		fmt.Fprintf(x, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
-	fmt.Fprintf(w, "preset:    %s\n", j.preset.Name)
-	if cache == "" || j.host.OS != "linux" {
-		fmt.Fprintf(w, "caches:    its own, empty at the start\n")
+	fmt.Fprintf(x, "preset:    %s\n", j.preset.Name)
+	if x.cache == "" || j.host.OS != "linux" {
+		fmt.Fprintf(x, "caches:    its own, empty at the start\n")
 	} else {
-		fmt.Fprintf(w, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(j.caches(), cache)))
+		fmt.Fprintf(x, "caches:    those of runs with the same rights, in %s\n", policy.Escape(filepath.Join(j.caches(), x.cache)))
 	}
-	fmt.Fprintln(w, "\nrights:")
+	fmt.Fprintln(x, "\nrights:")
 	for _, e := range append(j.set.Entries(), j.set.Grants()...) {
-		fmt.Fprintf(w, "  %-8s %-24s %s\n", e.Effect, e.Capability, policy.Escape(e.Pos.String()))
+		fmt.Fprintf(x, "  %-8s %-24s %s\n", e.Effect, e.Capability, policy.Escape(e.Pos.String()))
 	}
 	for _, f := range j.findings {
-		fmt.Fprintf(w, "  %-8s %s\n", "note", policy.Escape(f.String()))
+		fmt.Fprintf(x, "  %-8s %s\n", "note", policy.Escape(f.String()))
 	}
 	var alike counts
-	fmt.Fprintln(w, "\nfiles:")
+	fmt.Fprintln(x, "\nfiles:")
 	for _, rule := range p.Paths {
 		if !j.verbose && rule.Origin.Source == "built-in:base" {
 			alike.add(rule.Origin.Source)
@@ -426,10 +438,10 @@ func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.
 		if rule.Tree {
 			tail = "/**"
 		}
-		fmt.Fprintf(w, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
+		fmt.Fprintf(x, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
 	}
-	alike.print(w)
-	fmt.Fprintln(w, "\nnever, unless you grant it by name:")
+	alike.print(x)
+	fmt.Fprintln(x, "\nnever, unless you grant it by name:")
 	alike = nil
 	for _, d := range p.Denials {
 		switch d.Origin.Source {
@@ -447,34 +459,34 @@ func explainAll(w io.Writer, j *job, p, confirmed *profiles.Profile, r profiles.
 		if tail != "" {
 			tail = "; " + tail
 		}
-		fmt.Fprintf(w, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
+		fmt.Fprintf(x, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}
-	alike.print(w)
+	alike.print(x)
 	mode := p.Network.Mode.String()
-	if confirmed.Network.Mode != p.Network.Mode {
-		mode += ", and " + confirmed.Network.Mode.String() + " once confirmed"
+	if x.confirmed.Network.Mode != p.Network.Mode {
+		mode += ", and " + x.confirmed.Network.Mode.String() + " once confirmed"
 	}
-	fmt.Fprintf(w, "\nnetwork: %s\n", mode)
+	fmt.Fprintf(x, "\nnetwork: %s\n", mode)
 	hosts := map[string]bool{}
 	for _, h := range p.Network.Hosts {
 		line := policy.Escape(h.Host) + hostTerms(&h)
 		hosts[line] = true
-		fmt.Fprintf(w, "  %s  (%s)\n", line, originText(h.Origin))
+		fmt.Fprintf(x, "  %s  (%s)\n", line, originText(h.Origin))
 	}
-	for _, h := range confirmed.Network.Hosts {
+	for _, h := range x.confirmed.Network.Hosts {
 		if line := policy.Escape(h.Host) + hostTerms(&h); !hosts[line] {
-			fmt.Fprintf(w, "  %s  (once confirmed; %s)\n", line, originText(h.Origin))
+			fmt.Fprintf(x, "  %s  (once confirmed; %s)\n", line, originText(h.Origin))
 		}
 	}
 	for _, s := range p.Sockets {
-		fmt.Fprintf(w, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
+		fmt.Fprintf(x, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
 	}
-	fmt.Fprintln(w, "\nheld here by:")
-	printClauses(w, r)
-	if gaps := r.Gaps(j.strict, j.allowGaps); len(gaps) > 0 {
-		fmt.Fprintln(w, "\ngaps: a run is refused unless --allow-gap names each of")
+	fmt.Fprintln(x, "\nheld here by:")
+	printClauses(x, x.receipt)
+	if gaps := x.receipt.Gaps(j.strict, j.allowGaps); len(gaps) > 0 {
+		fmt.Fprintln(x, "\ngaps: a run is refused unless --allow-gap names each of")
 		for _, g := range gaps {
-			fmt.Fprintf(w, "  %s\n", g.Name)
+			fmt.Fprintf(x, "  %s\n", g.Name)
 		}
 	}
 }

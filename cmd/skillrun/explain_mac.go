@@ -28,6 +28,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the compiled policy: %w", err)
 	}
+	x := &explanation{Writer: w, job: j, profile: m.profile, confirmed: m.profile, receipt: m.policy.Receipt}
 	asked := false
 	if name := c.String("path"); name != "" {
 		asked = true
@@ -51,7 +52,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		asked = true
 		what := "connect " + host
 		if m.profile.Network.Mode == profiles.NetHosts {
-			if err := explainHost(w, j, m.profile, m.profile, m.policy.Receipt, host); err != nil {
+			if err := x.host(host); err != nil {
 				return err
 			}
 			host = "localhost:" + strconv.Itoa(int(m.facts.ProxyPort))
@@ -63,14 +64,13 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 	}
 	if name := c.String("env"); name != "" {
 		asked = true
-		explainEnv(w, j, m.profile, m.policy.Receipt, name)
+		x.env(name)
 	}
 	if !asked {
-		confirmed, err := j.confirmed(m.profile)
-		if err != nil {
+		if x.confirmed, err = j.confirmed(m.profile); err != nil {
 			return err
 		}
-		explainAll(w, j, m.profile, confirmed, m.policy.Receipt, "")
+		x.all()
 	}
 	return nil
 }

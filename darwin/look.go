@@ -69,7 +69,7 @@ func WithLinked(fsys fs.FS, p *profiles.Profile, limit int) (q *profiles.Profile
 	for _, sift := range p.Sifts() {
 		var walk func(dir string)
 		walk = func(dir string) {
-			entries, _ := fs.ReadDir(fsys, fsName(dir)) // what cannot be listed leads nowhere
+			entries, _ := fs.ReadDir(fsys, profiles.FSName(dir)) // what cannot be listed leads nowhere
 			for _, e := range entries {
 				if limit--; limit < 0 {
 					return
@@ -112,21 +112,13 @@ type looker struct {
 }
 
 func (l *looker) has(p string) bool {
-	_, err := fs.Lstat(l.fsys, fsName(p))
+	_, err := fs.Lstat(l.fsys, profiles.FSName(p))
 	return err == nil
-}
-
-// fsName turns an absolute path into the name that fs.FS wants.
-func fsName(p string) string {
-	if p == "/" {
-		return "."
-	}
-	return p[1:]
 }
 
 // walk looks at everything beneath a directory, links not followed.
 func (l *looker) walk(dir string) {
-	entries, err := fs.ReadDir(l.fsys, fsName(dir))
+	entries, err := fs.ReadDir(l.fsys, profiles.FSName(dir))
 	if err != nil {
 		return // absent, or closed to the run as well
 	}

@@ -185,16 +185,8 @@ type compiler struct {
 }
 
 func (c *compiler) lstat(p string) (fs.FileInfo, bool) {
-	info, err := fs.Lstat(c.facts.FS, fsName(p))
+	info, err := fs.Lstat(c.facts.FS, profiles.FSName(p))
 	return info, err == nil
-}
-
-// fsName turns an absolute path into the name that fs.FS wants.
-func fsName(p string) string {
-	if p == "/" {
-		return "."
-	}
-	return p[1:]
 }
 
 // carvable are the denied accesses that Landlock can refuse by leaving them
@@ -205,7 +197,7 @@ func carvable(d *profiles.Denial) bool { return d.Class != profiles.Control }
 // addPoint adds what is there. What a closed directory hides is, and the run may open
 // the directory.
 func (c *compiler) addPoint(p string, a profiles.Access) {
-	_, err := fs.Lstat(c.facts.FS, fsName(p))
+	_, err := fs.Lstat(c.facts.FS, profiles.FSName(p))
 	if err == nil || errors.Is(err, fs.ErrPermission) && c.inGrant(p) {
 		c.points = append(c.points, point{p, a})
 	}
@@ -255,9 +247,9 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 	var entries []fs.DirEntry
 	var err error
 	if sifts, ok := c.facts.FS.(SiftFS); ok {
-		entries, err = sifts.ReadSifted(fsName(root), denials)
+		entries, err = sifts.ReadSifted(profiles.FSName(root), denials)
 	} else {
-		entries, err = fs.ReadDir(c.facts.FS, fsName(root))
+		entries, err = fs.ReadDir(c.facts.FS, profiles.FSName(root))
 	}
 	if len(root) > longest {
 		err = syscall.ENAMETOOLONG
@@ -493,7 +485,7 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 		c.granted[p] |= readDir
 		c.inner[p] |= readDir
 	}
-	entries, err := fs.ReadDir(c.facts.FS, fsName(p))
+	entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(p))
 	if err != nil {
 		return
 	}

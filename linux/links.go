@@ -77,7 +77,7 @@ func (c *compiler) noteNames(d *profiles.Denial, root string) {
 	if !info.IsDir() {
 		return
 	}
-	entries, err := fs.ReadDir(c.facts.FS, fsName(p))
+	entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(p))
 	if err != nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (c *compiler) findLinks() {
 	}
 	var search func(dir string)
 	search = func(dir string) {
-		entries, err := fs.ReadDir(c.facts.FS, fsName(dir))
+		entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(dir))
 		if err != nil {
 			return
 		}

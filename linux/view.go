@@ -77,7 +77,7 @@ func (c *compiler) respelt(p string) bool {
 	if _, there := c.lstat(dir + other); other == name || !there {
 		return false
 	}
-	entries, err := fs.ReadDir(c.facts.FS, fsName(path.Clean(dir)))
+	entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(path.Clean(dir)))
 	return err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == other })
 }
 

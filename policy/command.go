@@ -47,7 +47,7 @@ func (l *lowering) command(p *profiles.Profile) {
 	}
 	name := absolute(l.in.Cwd, l.in.Script)
 	if script, err := l.host.Resolve(name); err == nil && !l.ledOut(name) {
-		if info, err := fs.Stat(l.host.FS, fsName(script)); err == nil && info.Mode().IsRegular() {
+		if info, err := fs.Stat(l.host.FS, profiles.FSName(script)); err == nil && info.Mode().IsRegular() {
 			p.Paths = append(p.Paths, profiles.PathRule{Path: script, Access: profiles.Read, Origin: typed("script of the command")})
 		}
 	}
@@ -156,7 +156,7 @@ func (l *lowering) startable(p *profiles.Profile, name string) bool {
 // shebang gives the programs that a script's first line names: its
 // interpreter, and with env(1) what that looks up.
 func (l *lowering) shebang(file string) []string {
-	f, err := l.host.FS.Open(fsName(file))
+	f, err := l.host.FS.Open(profiles.FSName(file))
 	if err != nil {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (l *lowering) prefix(p *profiles.Profile, program string) {
 		if err != nil || !within(dir, at) || at == dir {
 			continue
 		}
-		info, err := fs.Stat(l.host.FS, fsName(at))
+		info, err := fs.Stat(l.host.FS, profiles.FSName(at))
 		if err != nil {
 			continue
 		}
@@ -240,7 +240,7 @@ func (l *lowering) virtual(dir string) bool {
 		return false
 	}
 	has := func(dir string, names ...string) bool {
-		entries, err := fs.ReadDir(l.host.FS, fsName(dir))
+		entries, err := fs.ReadDir(l.host.FS, profiles.FSName(dir))
 		return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 			return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(e.Name(), n) }) && l.host.Exists(dir+"/"+e.Name())
 		})

@@ -105,7 +105,7 @@ func (c *homeLinks) follow(name string, deep int, reason string) {
 	if err != nil || guarded || deep > deepestOfHome || c.listed[to] {
 		return
 	}
-	if info, err := fs.Stat(c.host.FS, fsName(to)); err == nil && info.IsDir() {
+	if info, err := fs.Stat(c.host.FS, profiles.FSName(to)); err == nil && info.IsDir() {
 		c.listed[to] = true
 		c.unread = append(c.unread, homeDirectory{name, to, reason, deep})
 	}

@@ -235,15 +235,8 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 // path grants access to a resolved path, to all beneath if it is a directory
 // or not there yet.
 func (r *right) path(p *profiles.Profile, name string, access profiles.Access) {
-	info, err := fs.Stat(r.host.FS, fsName(name))
+	info, err := fs.Stat(r.host.FS, profiles.FSName(name))
 	p.Paths = append(p.Paths, profiles.PathRule{Path: name, Tree: err != nil || info.IsDir(), Access: access, Origin: r.origin()})
-}
-
-func fsName(name string) string {
-	if name == "/" {
-		return "."
-	}
-	return strings.TrimPrefix(name, "/")
 }
 
 // expand resolves one scope item. Patterns give what matches them now: a name
@@ -277,7 +270,7 @@ func (r *right) expand(scope string) []string {
 		if !r.looks(1, scope) {
 			return
 		}
-		entries, _ := fs.ReadDir(r.host.FS, fsName(dir))
+		entries, _ := fs.ReadDir(r.host.FS, profiles.FSName(dir))
 		for _, e := range entries {
 			if !r.looks(1, scope) {
 				return

@@ -250,7 +250,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		if Linked(l.host, l.place.Workspace, absolute(l.in.Cwd, m.Dir)) != "" {
 			return fmt.Errorf("mount %s: a link that a run may have made leads to %s: mount that by its name", m.Role, Escape(dir))
 		}
-		info, err := fs.Stat(l.host.FS, fsName(dir))
+		info, err := fs.Stat(l.host.FS, profiles.FSName(dir))
 		switch {
 		case err != nil || !info.IsDir():
 			return fmt.Errorf("mount %s: %s is not a directory", m.Role, Escape(dir))

@@ -108,7 +108,7 @@ func (p *Protected) search(unread *[]searchable, n int) {
 	for ; n > 0 && len(*unread) > 0; n-- {
 		in := (*unread)[0]
 		*unread = (*unread)[1:]
-		entries, _ := fs.ReadDir(p.host.FS, fsName(in.dir)) // what cannot be listed leads nowhere
+		entries, _ := fs.ReadDir(p.host.FS, profiles.FSName(in.dir)) // what cannot be listed leads nowhere
 		for _, e := range entries {
 			at := profiles.Below(in.dir, e.Name())
 			found.Denials = append(found.Denials, in.sift.Through(p.host, at, e.Type())...)

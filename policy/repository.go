@@ -227,7 +227,7 @@ func GitObeys(h *profiles.Host, dot string) (names []string) {
 			add(path.Base(file))
 		}
 	}
-	hooks, _ := fs.ReadDir(h.FS, fsName(common+"/hooks"))
+	hooks, _ := fs.ReadDir(h.FS, profiles.FSName(common+"/hooks"))
 	for _, e := range hooks {
 		if !strings.HasSuffix(e.Name(), ".sample") {
 			add("hooks/" + e.Name())
@@ -260,7 +260,7 @@ func (c *configured) named(dir, name string, place bool) (whole []string) {
 			continue
 		}
 		if !place {
-			info, err := fs.Stat(c.host.FS, fsName(at))
+			info, err := fs.Stat(c.host.FS, profiles.FSName(at))
 			if err != nil || !info.Mode().IsRegular() || !within(c.workspace, at) {
 				continue
 			}

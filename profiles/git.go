@@ -20,7 +20,7 @@ func (h *Host) gitDirectories(dot string, note func(at string, s step)) (dir, co
 		return "", ""
 	}
 	dir = at
-	if info, err := fs.Stat(h.FS, relative(at)); err != nil || !info.IsDir() {
+	if info, err := fs.Stat(h.FS, FSName(at)); err != nil || !info.IsDir() {
 		target, ok := strings.CutPrefix(h.GitText(at), "gitdir: ")
 		if !ok {
 			return "", ""
@@ -62,7 +62,7 @@ func (h *Host) GitText(name string) string {
 // ReadSmall reads a regular file of at most so many bytes. A longer one is opened,
 // too: it may get shorter, and by that a memo knows what was looked into.
 func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
-	info, err := fs.Stat(h.FS, relative(name))
+	info, err := fs.Stat(h.FS, FSName(name))
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 		return nil, fs.ErrInvalid
 	}
 	if info.Size() <= most {
-		return fs.ReadFile(h.FS, relative(name))
+		return fs.ReadFile(h.FS, FSName(name))
 	}
-	if f, err := h.FS.Open(relative(name)); err == nil {
+	if f, err := h.FS.Open(FSName(name)); err == nil {
 		f.Close()
 	}
 	return nil, fs.ErrInvalid

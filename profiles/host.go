@@ -129,10 +129,10 @@ type LinkFS interface {
 // none where they cannot be listed.
 func (h *Host) Leading(dir string) []fs.DirEntry {
 	if l, ok := h.FS.(LinkFS); ok {
-		entries, _ := l.ReadLinks(relative(dir))
+		entries, _ := l.ReadLinks(FSName(dir))
 		return entries
 	}
-	entries, _ := fs.ReadDir(h.FS, relative(dir))
+	entries, _ := fs.ReadDir(h.FS, FSName(dir))
 	return LeadingOf(entries)
 }
 
@@ -235,7 +235,7 @@ func (h *Host) walk(name string, note func(at string, s step)) (found, rest stri
 			if links++; links > maxLinks {
 				return "", "", ErrLinks
 			}
-			target, err := h.FS.(fs.ReadLinkFS).ReadLink(relative(next))
+			target, err := h.FS.(fs.ReadLinkFS).ReadLink(FSName(next))
 			if err != nil {
 				return "", "", cause(err)
 			}
@@ -266,7 +266,7 @@ func (h *Host) walk(name string, note func(at string, s step)) (found, rest stri
 // too (é is one character or two, ß is ss): where none that is listed differs
 // in case only it fails, since a rule in the wrong spelling is about nothing.
 func (h *Host) spelling(dir, c string) (string, error) {
-	entries, err := fs.ReadDir(h.FS, relative(dir))
+	entries, err := fs.ReadDir(h.FS, FSName(dir))
 	if err != nil {
 		return c, nil
 	}
@@ -336,17 +336,17 @@ func (h *Host) searchable(dir string) bool {
 
 func (h *Host) lstat(name string) (fs.FileInfo, error) {
 	if l, ok := h.FS.(fs.ReadLinkFS); ok {
-		return l.Lstat(relative(name))
+		return l.Lstat(FSName(name))
 	}
-	return fs.Stat(h.FS, relative(name))
+	return fs.Stat(h.FS, FSName(name))
 }
 
-// relative turns an absolute clean path into a name of an fs.FS.
-func relative(name string) string {
+// FSName turns an absolute clean path into a name of an fs.FS.
+func FSName(name string) string {
 	if name == "/" {
 		return "."
 	}
-	return name[1:]
+	return strings.TrimPrefix(name, "/")
 }
 
 // cause takes the path off an error of fs, since the caller names its own.

@@ -58,10 +58,10 @@ func (h *Host) words(file string) []string {
 	if err != nil {
 		return nil
 	}
-	info, err := fs.Stat(h.FS, relative(name))
+	info, err := fs.Stat(h.FS, FSName(name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
 		return nil
 	}
-	b, _ := fs.ReadFile(h.FS, relative(name))
+	b, _ := fs.ReadFile(h.FS, FSName(name))
 	return strings.Fields(string(b))
 }

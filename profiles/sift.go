@@ -214,7 +214,7 @@ func (s *Sift) beyond(h *Host, d *Denial) {
 	s.through(h, d.Path, []*Denial{d})
 	var search func(dir string)
 	search = func(dir string) {
-		entries, err := fs.ReadDir(h.FS, relative(dir))
+		entries, err := fs.ReadDir(h.FS, FSName(dir))
 		if s.searched++; s.searched > mostBeyond || err != nil && !errors.Is(err, fs.ErrNotExist) && h.searchable(dir) {
 			all := Denial{Path: s.Root, Access: d.Access, Class: d.Class, Origin: d.Origin}
 			s.add(all)

@@ -194,7 +194,7 @@ func (l *lookout) glob(dir, pattern string) []string {
 	if !exists {
 		return nil
 	}
-	entries, err := fs.ReadDir(l.host.FS, relative(at))
+	entries, err := fs.ReadDir(l.host.FS, FSName(at))
 	if err != nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 
 // Options of a log; the zero value is the default.
 type Options struct {
-	// FileSize is when, in bytes, the next file is begun; 0 is DefaultFileSize.
+	// FileSize is when, in bytes, the next file is begun; 0 is 16 MiB.
 	FileSize int64
 	// Sync makes Append return only when the disk has the records. Without it
 	// they survive the death of every process from the moment Append returns,
@@ -31,8 +31,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// DefaultFileSize is when the next file of the log is begun: 16 MiB.
-const DefaultFileSize = 16 << 20
+const defaultFileSize = 16 << 20
 
 // lockPatience is how long Append waits for other writers. Each holds the lock
 // for some microseconds; longer means that one was stopped inside.
@@ -68,7 +67,7 @@ func fileName(first uint64) string {
 // by others, or cannot be written by us. Nothing is appended.
 func Open(dir string, opt Options) (*Log, error) {
 	if opt.FileSize <= 0 {
-		opt.FileSize = DefaultFileSize
+		opt.FileSize = defaultFileSize
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// SandboxExec starts a command under a policy. It is always named by its
+// sandboxExec starts a command under a policy. It is always named by its
 // absolute path: one found through PATH could be anything.
-const SandboxExec = "/usr/bin/sandbox-exec"
+const sandboxExec = "/usr/bin/sandbox-exec"
 
 // probe is the program of the pre-flight: it does nothing, and every Mac has it.
 const probe = "/usr/bin/true"
@@ -30,7 +30,7 @@ var (
 
 // Runner starts commands under policies.
 type Runner struct {
-	// Program is what to use for sandbox-exec; "" is [SandboxExec].
+	// Program is what to use for sandbox-exec; "" is sandbox-exec of the system.
 	Program string
 }
 
@@ -47,7 +47,7 @@ func (r Runner) Args(p *Policy, argv []string) ([]string, error) {
 	}
 	program := r.Program
 	if program == "" {
-		program = SandboxExec
+		program = sandboxExec
 	}
 	args := []string{program, "-p", p.source}
 	size := len(p.source)

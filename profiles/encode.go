@@ -277,7 +277,7 @@ func (r PortRange) MarshalText() ([]byte, error) { return []byte(r.String()), ni
 
 // UnmarshalText reads what String gives.
 func (r *PortRange) UnmarshalText(b []byte) error {
-	got, err := ParsePorts(string(b))
+	got, err := parsePorts(string(b))
 	if err == nil && got.String() != string(b) {
 		err = fmt.Errorf("ports %q: written otherwise than %s", b, got)
 	}
@@ -288,9 +288,9 @@ func (r *PortRange) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ParsePorts reads a port or a range of ports, "80" or "80-90", within 1 to
+// parsePorts reads a port or a range of ports, "80" or "80-90", within 1 to
 // 65535.
-func ParsePorts(s string) (PortRange, error) {
+func parsePorts(s string) (PortRange, error) {
 	first, last, isRange := strings.Cut(s, "-")
 	if !isRange {
 		last = first

@@ -86,7 +86,7 @@ type Gate struct {
 // New makes the Gate of one run.
 func New(cfg Config) (*Gate, error) {
 	if cfg.System == nil {
-		sys, err := ReadSystem()
+		sys, err := readSystem()
 		if err != nil {
 			return nil, err
 		}

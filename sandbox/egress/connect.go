@@ -121,7 +121,7 @@ func (g *Gate) ServeLoopback() error {
 	}
 	g.hold(dns, true) // here, since Close may come before the goroutines
 	g.hold(gate, true)
-	go g.ServeDNSTCP(dns)
+	go g.serveDNSTCP(dns)
 	go g.accept(gate, func(c net.Conn) {
 		x := g.exchange(c, DoorGate)
 		dst, ok := g.known.wait(g.ctx, addrPort(c.RemoteAddr()))

@@ -109,7 +109,7 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 	case UseDNS:
 		return serveOn(g, fd, net.FilePacketConn, g.ServeDNS)
 	case UseDNSTCP:
-		return serveOn(g, fd, net.FileListener, g.ServeDNSTCP)
+		return serveOn(g, fd, net.FileListener, g.serveDNSTCP)
 	}
 	g.spares.mu.Lock()
 	g.spares.open[openPort{s.protocol(), s.Port}] = true
@@ -119,9 +119,9 @@ func (g *Gate) serveSocket(s *Socket, fd int) error {
 
 func (g *Gate) serveGate(fd int, proto profiles.Protocol) error {
 	if proto == profiles.UDP {
-		return serveOn(g, fd, net.FilePacketConn, g.ServeUDP)
+		return serveOn(g, fd, net.FilePacketConn, g.serveUDP)
 	}
-	return serveOn(g, fd, net.FileListener, g.Serve)
+	return serveOn(g, fd, net.FileListener, g.serve)
 }
 
 // Close closes what is left.

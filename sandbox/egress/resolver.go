@@ -47,8 +47,8 @@ func (g *Gate) ServeDNS(pc net.PacketConn) error {
 	return net.ErrClosed
 }
 
-// ServeDNSTCP answers questions that come over connections.
-func (g *Gate) ServeDNSTCP(ln net.Listener) error {
+// serveDNSTCP answers questions that come over connections.
+func (g *Gate) serveDNSTCP(ln net.Listener) error {
 	return g.accept(ln, func(conn net.Conn) {
 		for {
 			conn.SetDeadline(time.Now().Add(g.cfg.HeadTimeout))

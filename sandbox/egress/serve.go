@@ -5,10 +5,10 @@ import (
 	"net/netip"
 )
 
-// Serve accepts connections of the run whose own address, as the accepted
+// serve accepts connections of the run whose own address, as the accepted
 // socket shows it, is where the run wanted to go: a listener inside a network
 // namespace in which every address is local.
-func (g *Gate) Serve(ln net.Listener) error {
+func (g *Gate) serve(ln net.Listener) error {
 	return g.accept(ln, func(c net.Conn) {
 		g.exchange(c, DoorGate).plain(addrPort(c.LocalAddr()))
 	}, func(c net.Conn) { g.crowd(addrPort(c.LocalAddr())) })

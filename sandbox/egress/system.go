@@ -20,10 +20,10 @@ type System struct {
 	Hosts    map[string][]netip.Addr
 }
 
-// ReadSystem reads the host's /etc/resolv.conf and /etc/hosts. A file that is
+// readSystem reads the host's /etc/resolv.conf and /etc/hosts. A file that is
 // absent counts as empty; without any server, the local one is asked, as
 // resolv.conf(5) says.
-func ReadSystem() (*System, error) {
+func readSystem() (*System, error) {
 	conf, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err

@@ -41,11 +41,11 @@ type datagramFlow struct {
 	last atomic.Int64 // Unix nanoseconds
 }
 
-// ServeUDP carries datagrams to hosts that the policy grants by UDP. pc is
+// serveUDP carries datagrams to hosts that the policy grants by UDP. pc is
 // bound to a wildcard address inside a namespace in which every address is
 // local; with port 0 of a flow's destination, it is pc's own. Names are judged
 // by the address alone: what QUIC or DTLS say inside is not looked at.
-func (g *Gate) ServeUDP(pc net.PacketConn) error {
+func (g *Gate) serveUDP(pc net.PacketConn) error {
 	port := addrPort(pc.LocalAddr()).Port()
 	if !g.hold(pc, true) {
 		return net.ErrClosed

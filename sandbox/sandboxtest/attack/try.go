@@ -68,7 +68,6 @@ type Outcome struct {
 	Findings []string
 	Output   []byte
 	Exit     int
-	Elapsed  time.Duration
 }
 
 // suitePatience bounds one run; nothing waits that long on a machine that has the
@@ -159,7 +158,6 @@ read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job 
 		cmd.Stdout, cmd.Stderr = w, w
 		out = r
 	}
-	start := time.Now()
 	if err := s.start(cmd); err != nil {
 		return Outcome{}, err
 	}
@@ -174,7 +172,6 @@ read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job 
 	reading.Go(func() { s.follow(out, in, &output, end) })
 	err = cmd.Wait()
 	late := !timer.Stop()
-	elapsed := time.Since(start)
 	// What is left may hold the other end open for ever; what was printed is in
 	// the pipe, or in the terminal before this word.
 	if f, ok := out.(*os.File); ok {
@@ -186,7 +183,7 @@ read -r _ _ state _ <"/proc/$b/stat"; [ "$state" = T ] && echo "GOT another job 
 		f.SetReadDeadline(time.Now().Add(3 * time.Second))
 	}
 	reading.Wait()
-	o := Outcome{Output: output.Bytes(), Exit: cmd.ProcessState.ExitCode(), Elapsed: elapsed}
+	o := Outcome{Output: output.Bytes(), Exit: cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return o, err

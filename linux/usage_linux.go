@@ -22,7 +22,7 @@ type Usage struct {
 	pids      []int
 }
 
-// ticks is the unit of times in /proc/PID/stat, USER_HZ, 1/100 s on every
+// tick is the unit of times in /proc/PID/stat, USER_HZ, 1/100 s on every
 // architecture that there are filters for.
 const tick = 10 * time.Millisecond
 

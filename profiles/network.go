@@ -269,7 +269,7 @@ func asciiLower(s string) string {
 	return s
 }
 
-// special lists what is not the public internet, from the IANA special-purpose
+// special4 lists what is not the public internet, from the IANA special-purpose
 // address registries (RFC 6890 and its updates).
 var special4 = [...]struct {
 	addr [4]byte

@@ -331,25 +331,23 @@ func (c *configuration) limits() (l profiles.Limits) {
 	return l
 }
 
-// floors are what all files deny, and the system's limits.
+// floors are what all files deny, and the limits of the system and the account.
 func (c *configuration) floors() (floors []*policy.Document) {
-	for i, f := range c.files {
+	add := func(f *policy.Config, limits bool) {
 		d := policy.Document{File: f.File, Form: policy.TOML}
 		if f.Floors != nil {
 			d = *f.Floors
 		}
-		if i >= c.system {
+		if limits {
 			d.Limits = f.Limits
 		}
 		floors = append(floors, &d)
 	}
+	for i, f := range c.files {
+		add(f, i >= c.system)
+	}
 	if c.account != nil {
-		d := policy.Document{File: c.account.File, Form: policy.TOML}
-		if c.account.Floors != nil {
-			d = *c.account.Floors
-		}
-		d.Limits = c.account.Limits
-		floors = append(floors, &d)
+		add(c.account, true)
 	}
 	return slices.Clip(floors)
 }

@@ -433,26 +433,12 @@ func serveLink(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
-	p, e := r.readString(r.arg(r.call.path), unix.PathMax)
-	if e != 0 {
+	how := r.flags & unix.AT_EMPTY_PATH
+	if r.flags&unix.AT_SYMLINK_FOLLOW == 0 {
+		how |= unix.AT_SYMLINK_NOFOLLOW
+	}
+	if e := r.named(how); e != 0 {
 		r.fail(e)
-		return
-	}
-	if p == "" && r.flags&unix.AT_EMPTY_PATH != 0 {
-		e = r.descriptor(&r.a, r.dirfd(r.call.dir))
-	} else {
-		e = r.resolve(&r.a, r.dirfd(r.call.dir), p, followIf(r.flags&unix.AT_SYMLINK_FOLLOW != 0))
-	}
-	if e != 0 {
-		r.fail(e)
-		return
-	}
-	if r.a.fd < 0 {
-		r.fail(unix.ENOENT)
-		return
-	}
-	if r.a.slash && r.a.kind != directory {
-		r.fail(unix.ENOTDIR)
 		return
 	}
 	if !r.target(&r.b, r.call.dir2, r.call.path2, neverFollow) {

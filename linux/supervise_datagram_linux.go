@@ -93,10 +93,7 @@ func (n *inet) drain(k *inetSocket, fd int) bool {
 		case err != nil || size == 0 && ended(fd):
 			return false
 		}
-		n.mu.Lock()
-		peer := k.peer
-		n.mu.Unlock()
-		if peer.IsValid() {
+		if peer := n.peer(k); peer.IsValid() {
 			n.send(k, peer, buf[:size])
 		}
 	}
@@ -159,10 +156,7 @@ func (n *inet) send(k *inetSocket, dst netip.AddrPort, data []byte) bool {
 
 // deliver gives k a datagram, and may wait for room.
 func (n *inet) deliver(k *inetSocket, from netip.AddrPort, data []byte, wait bool) {
-	n.mu.Lock()
-	peer := k.peer
-	n.mu.Unlock()
-	if peer.IsValid() && peer != from || len(data) == 0 {
+	if peer := n.peer(k); peer.IsValid() && peer != from || len(data) == 0 {
 		return
 	}
 	raw, err := k.end.file.SyscallConn()
@@ -193,10 +187,7 @@ func (n *inet) deliver(k *inetSocket, from netip.AddrPort, data []byte, wait boo
 // receive takes the next datagram from fd, a copy of the caller's socket, and
 // says where it came from.
 func (n *inet) receive(k *inetSocket, fd, flags int, buf []byte) (int, netip.AddrPort, unix.Errno) {
-	n.mu.Lock()
-	from := k.peer
-	n.mu.Unlock()
-	d := k.end
+	from, d := n.peer(k), k.end
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	unread, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
@@ -409,9 +400,7 @@ func (n *inet) sendMessage(r *request, k *inetSocket, at uint64) (int, unix.Errn
 
 // sendTo sends a datagram to an address, or where k is connected to.
 func (n *inet) sendTo(r *request, k *inetSocket, a *address, data []byte) unix.Errno {
-	n.mu.Lock()
-	dst := k.peer
-	n.mu.Unlock()
+	dst := n.peer(k)
 	if a != nil {
 		var e unix.Errno
 		if dst, e = a.inet(k.six, true); e != 0 {

@@ -155,6 +155,13 @@ func (n *inet) copyOf(r *request, k *inetSocket) unix.Errno {
 	return e
 }
 
+// peer gives what k is connected to, as the caller sees it.
+func (n *inet) peer(k *inetSocket) netip.AddrPort {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return k.peer
+}
+
 // make serves socket(2).
 func (n *inet) make(r *request, domain, typ, proto int) {
 	k := &inetSocket{six: domain == unix.AF_INET6}
@@ -492,11 +499,7 @@ func serveListen(r *request) {
 		return
 	}
 	if !bound { // the kernel would choose a port at every address
-		any := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-		if k.six {
-			any = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
-		}
-		if e := n.bindStream(k, any); e != 0 {
+		if e := n.bindStream(k, netip.AddrPortFrom(unspecified(k.six), 0)); e != 0 {
 			r.fail(e)
 			return
 		}

@@ -17,11 +17,7 @@ func serveGetpeername(r *request) {
 		r.resume()
 		return
 	}
-	n := r.s.inet
-	n.mu.Lock()
-	peer := k.peer
-	n.mu.Unlock()
-	switch {
+	switch peer := r.s.inet.peer(k); {
 	case peer.IsValid():
 		r.tell(inetRaw(peer, k.six), r.args[1], r.args[2])
 	case k.end != nil:

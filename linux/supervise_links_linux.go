@@ -125,18 +125,13 @@ func (r *request) numbers(cur int) (process, thread string, e unix.Errno) {
 	if err := errors.Join(unix.Fstat(r.s.proc, &ours), unix.Fstat(cur, &theirs)); err != nil {
 		return "", "", unix.EACCES
 	}
-	fd, err := unix.Openat(r.task.dir, "status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", "", errno(err)
-	}
-	defer unix.Close(fd)
-	buf := make([]byte, 4096)
-	n, err := unix.Read(fd, buf)
-	if err != nil {
-		return "", "", errno(err)
+	var buf [4096]byte
+	status, e := readStart(r.task.dir, "status", buf[:])
+	if e != 0 {
+		return "", "", e
 	}
 	// NStgid and NSpid list the numbers from our namespace inwards.
-	for line := range strings.SplitSeq(string(buf[:n]), "\n") {
+	for line := range strings.SplitSeq(string(status), "\n") {
 		key, value, _ := strings.Cut(line, ":")
 		all := strings.Fields(value)
 		if key != "NStgid" && key != "NSpid" || len(all) == 0 {

@@ -140,18 +140,13 @@ func (r *request) tell(raw []byte, at, sizeAt uint64) {
 
 // signalled says whether a signal waits for a thread.
 func signalled(dir int) bool {
-	fd, err := unix.Openat(dir, "status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(fd)
 	var buf [4096]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
+	status, e := readStart(dir, "status", buf[:])
+	if e != 0 {
 		return true
 	}
 	mask := func(key string) uint64 {
-		_, rest, _ := bytes.Cut(buf[:n], []byte("\n"+key+":\t"))
+		_, rest, _ := bytes.Cut(status, []byte("\n"+key+":\t"))
 		word, _, _ := bytes.Cut(rest, []byte("\n"))
 		m, _ := strconv.ParseUint(string(word), 16, 64)
 		return m

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,32 @@ import (
 
 // What /proc tells of processes: of the launcher's nobody learns anything, of
 // the run's all that it would without a Supervisor.
+
+// readStart reads what fits into buf of a file below dir.
+func readStart(dir int, name string, buf []byte) ([]byte, unix.Errno) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, errno(err)
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	return buf[:max(n, 0)], errno(err)
+}
+
+// number reads the decimal number after key in a file below dir.
+func number(dir int, name, key string) (int64, bool) { return numberOf(dir, name, key, 10) }
+
+func numberOf(dir int, name, key string, base int) (int64, bool) {
+	var buf [1024]byte
+	text, e := readStart(dir, name, buf[:])
+	_, rest, ok := bytes.Cut(text, []byte(key))
+	if e != 0 || !ok {
+		return 0, false
+	}
+	word, _, _ := bytes.Cut(rest, []byte("\n"))
+	v, err := strconv.ParseInt(string(word), base, 64)
+	return v, err == nil
+}
 
 // isLaunchers says whether o is something that /proc tells of this process. The
 // kernel keeps environment, memory and descriptors of processes outside a Landlock

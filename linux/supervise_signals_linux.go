@@ -13,41 +13,15 @@ import (
 // scope them. They are used without a PID namespace, so that the caller's
 // numbers are ours. Targets are pinned by a pidfd before they are looked at.
 
-// number reads the decimal number after key in a file below dir.
-func number(dir int, name, key string) (int64, bool) {
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer unix.Close(fd)
-	var buf [1024]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return 0, false
-	}
-	_, rest, ok := bytes.Cut(buf[:n], []byte(key))
-	if !ok {
-		return 0, false
-	}
-	word, _, _ := bytes.Cut(rest, []byte("\n"))
-	v, err := strconv.ParseInt(string(word), 10, 64)
-	return v, err == nil
-}
-
 // stat gives parent and process group of a process.
 func (s *Supervisor) stat(pid int) (parent, group int, ok bool) {
-	fd, err := unix.Openat(s.proc, strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, 0, false
-	}
-	defer unix.Close(fd)
 	var buf [512]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
+	line, e := readStart(s.proc, strconv.Itoa(pid)+"/stat", buf[:])
+	if e != 0 {
 		return 0, 0, false
 	}
 	// pid (comm) state ppid pgrp: comm may hold anything, but it ends last.
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
+	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 3 {
 		return 0, 0, false
 	}

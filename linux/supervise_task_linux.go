@@ -118,23 +118,8 @@ func (r *request) mask() uint32 {
 }
 
 func readMask(dir int, status string) (uint32, bool) {
-	fd, err := unix.Openat(dir, status, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer unix.Close(fd)
-	var buf [512]byte // Umask is its second line; Name has at most 64 bytes
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return 0, false
-	}
-	_, rest, ok := bytes.Cut(buf[:n], []byte("\nUmask:\t"))
-	if !ok {
-		return 0, false
-	}
-	word, _, _ := bytes.Cut(rest, []byte("\n"))
-	m, err := strconv.ParseUint(string(word), 8, 32)
-	return uint32(m), err == nil
+	m, ok := numberOf(dir, status, "\nUmask:\t", 8) // its second line; Name has at most 64 bytes
+	return uint32(m), ok
 }
 
 // serveUmask lets the call pass and notes that what is known is outdated: the

@@ -170,18 +170,13 @@ func (r *request) serveTerminal(how int) bool {
 
 // controlling gives the number of the pseudoterminal that controls the caller.
 func (r *request) controlling() (uint64, unix.Errno) {
-	fd, err := unix.Openat(r.task.dir, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, errno(err)
-	}
-	defer unix.Close(fd)
 	var buf [1024]byte
-	n, err := unix.Read(fd, buf[:])
-	if err != nil {
-		return 0, errno(err)
+	stat, e := readStart(r.task.dir, "stat", buf[:])
+	if e != 0 {
+		return 0, e
 	}
 	// pid (comm) state ppid pgrp session tty_nr: comm may hold anything.
-	line := string(buf[:n])
+	line := string(stat)
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
 	if len(fields) < 5 {
 		return 0, unix.ENXIO

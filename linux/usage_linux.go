@@ -124,16 +124,8 @@ type usageWalk struct {
 }
 
 func (w *usageWalk) read(path string) []byte {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	defer unix.Close(fd)
-	n, err := unix.Read(fd, w.buf[:])
-	if err != nil {
-		return nil
-	}
-	return w.buf[:n]
+	text, _ := readStart(unix.AT_FDCWD, path, w.buf[:])
+	return text
 }
 
 // usageStat is what /proc/PID/stat says of a process.

@@ -464,7 +464,7 @@ func (n *inet) bindStream(k *inetSocket, at netip.AddrPort) unix.Errno {
 // from anywhere.
 func (n *inet) mayListen(port uint16) (granted, any bool) {
 	for i := range n.listen {
-		if l := &n.listen[i]; port != 0 && l.Ports.First <= port && port <= l.Ports.Last {
+		if l := &n.listen[i]; port != 0 && l.Ports.Contains(port) {
 			granted, any = true, any || l.Any
 		}
 	}

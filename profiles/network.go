@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,7 +70,8 @@ type PortRange struct{ First, Last uint16 }
 // AnyPort is every port.
 var AnyPort = PortRange{1, 65535}
 
-func (r PortRange) contains(port uint16) bool { return r.First <= port && port <= r.Last }
+// Contains says whether port is one of them.
+func (r PortRange) Contains(port uint16) bool { return r.First <= port && port <= r.Last }
 
 // HostRule grants connections to hosts.
 type HostRule struct {
@@ -147,7 +149,7 @@ func (n *Network) Rules(host string, port uint16, proto Protocol) []*HostRule {
 	}
 	var rules []*HostRule
 	for i := range n.Hosts {
-		if r := &n.Hosts[i]; r.Protocols&proto != 0 && r.hasPort(port) && r.Matches(host) {
+		if r := &n.Hosts[i]; r.Protocols&proto != 0 && r.HasPort(port) && r.Matches(host) {
 			rules = append(rules, r)
 		}
 	}
@@ -173,13 +175,9 @@ func (h *HostRule) before(b *HostRule) bool {
 	return compareHosts(h, b) < 0
 }
 
-func (h *HostRule) hasPort(port uint16) bool {
-	for _, r := range h.Ports {
-		if r.contains(port) {
-			return true
-		}
-	}
-	return false
+// HasPort says whether the rule names port.
+func (h *HostRule) HasPort(port uint16) bool {
+	return slices.ContainsFunc(h.Ports, func(r PortRange) bool { return r.Contains(port) })
 }
 
 // Matches says whether the rule names host, which is a name or an address in

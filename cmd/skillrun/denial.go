@@ -165,7 +165,7 @@ func grantFlag(grant string) string {
 // granted to listen: who connects to it wants the run's own server, and no grant
 // of a host brings that up.
 func ownPort(n *profiles.Network, host string, port uint16) bool {
-	return isLoopback(host) && slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.First <= port && port <= l.Ports.Last })
+	return isLoopback(host) && slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.Contains(port) })
 }
 
 // isLoopback says whether a host is this machine, by the name or address of its own.

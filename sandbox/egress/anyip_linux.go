@@ -149,7 +149,7 @@ func eager(hosts []profiles.HostRule, proto profiles.Protocol, common []uint16) 
 					}
 				default:
 					for _, p := range common {
-						if r.First <= p && p <= r.Last {
+						if r.Contains(p) {
 							take(p)
 						}
 					}

@@ -154,26 +154,13 @@ func beside(a netip.Addr, bits int) netip.Prefix {
 }
 
 func (r *rule) carries(port uint16, proto profiles.Protocol) bool {
-	if proto == 0 || r.Protocols&proto != proto {
-		return false
-	}
-	for _, p := range r.Ports {
-		if p.First <= port && port <= p.Last {
-			return true
-		}
-	}
-	return false
+	return proto != 0 && r.Protocols&proto == proto && r.HasPort(port)
 }
 
 // Name says whether any rule grants a canonical name, on whatever port: whether
 // the resolver may ask for it at all.
 func (p *Policy) Name(name string) bool {
-	for i := range p.rules {
-		if p.rules[i].names(name) {
-			return true
-		}
-	}
-	return false
+	return p.ruleOf(name) != nil
 }
 
 // ruleOf gives the first rule that grants a name.

@@ -82,7 +82,7 @@ func (x *exchange) proxy(h *head) {
 		return
 	}
 	if h.method == "CONNECT" {
-		x.tunnel(addrs, h.size, []byte("HTTP/1.1 200 Connection established\r\n\r\n"), func(Reason) { x.fail() })
+		x.tunnel(addrs, h.size, []byte("HTTP/1.1 200 Connection established\r\n\r\n"), x.fail)
 		return
 	}
 	x.http, x.seen = true, true
@@ -174,16 +174,16 @@ func (x *exchange) destination(t Target, port uint16) ([]netip.Addr, Reason) {
 
 // tunnel connects, says so, and from there on is a plain connection whose
 // first bytes are judged when they come.
-func (x *exchange) tunnel(addrs []netip.Addr, size int, yes []byte, no func(Reason)) {
+func (x *exchange) tunnel(addrs []netip.Addr, size int, yes []byte, no func()) {
 	x.buf = x.buf[size:]
 	if x.v.Reason = x.admit(); x.v.Reason != Granted {
-		no(x.v.Reason)
+		no()
 		return
 	}
 	up, err := x.reach(addrs)
 	if err != nil {
 		x.v.Reason = Unreachable
-		no(x.v.Reason)
+		no()
 		return
 	}
 	if _, err := x.c.Write(yes); err != nil {

@@ -122,15 +122,15 @@ func (x *exchange) socks(until time.Time) {
 		return
 	}
 	addrs, why := x.destination(r.target, r.port)
-	no := func(why Reason) {
+	no := func() {
 		code := byte(socksDenied)
-		if why == Unreachable {
+		if x.v.Reason == Unreachable {
 			code = socksNoRoute
 		}
 		x.socksReply(code)
 	}
 	if x.v.Reason = why; why != Granted {
-		no(why)
+		no()
 		return
 	}
 	x.tunnel(addrs, r.size, socksAnswer(socksOK), no)

@@ -125,6 +125,43 @@ func (r *record) save(t *testing.T) {
 	}
 }
 
+// confiners are those that everything is tried under, skillrun first.
+func confiners(t *testing.T) []attack.Confiner {
+	list := []attack.Confiner{attack.Skillrun(skillrun(t))}
+	if *observe {
+		list = append(list, attack.Skillrun(skillrun(t), "--denials"))
+	}
+	if *peers {
+		list = append(list, attack.Peers()...)
+	}
+	return list
+}
+
+// each tries the programs that were chosen. No try may be blunt, and none under
+// skillrun get through or be broken.
+func each(t *testing.T, list []attack.Program, try func(*attack.Program) []attack.Result) *record {
+	seen := &record{}
+	t.Run("each", func(t *testing.T) {
+		for i, p := range list {
+			if !chosen(i, &p) {
+				continue
+			}
+			t.Run(strings.ReplaceAll(p.String(), "/", "_"), func(t *testing.T) {
+				t.Parallel()
+				for _, r := range try(&p) {
+					seen.add(r)
+					ours := strings.HasPrefix(r.Confiner, "skillrun")
+					if r.Verdict == attack.Through && ours || r.Verdict == attack.Broken && ours || r.Verdict == attack.Blunt {
+						t.Errorf("%s: %s: %s", r.Confiner, r.Verdict, r.What)
+					}
+				}
+			})
+		}
+	})
+	seen.save(t)
+	return seen
+}
+
 // Nothing gets through but what the receipt of this environment says, and that
 // is what docs/limits.md says, in both directions.
 func TestAttempts(t *testing.T) {
@@ -137,7 +174,7 @@ func TestAttempts(t *testing.T) {
 		t.Errorf("%d attempts, want at least 200", len(list))
 	}
 	here, dir := attack.Here(), root(t)
-	confiners := []attack.Confiner{attack.Skillrun(skillrun(t))}
+	confiners := confiners(t)
 	receipt, err := attack.Receipt(confiners[0], dir)
 	if err != nil {
 		t.Fatal(err)
@@ -163,31 +200,9 @@ func TestAttempts(t *testing.T) {
 	if d := cmp.Diff(documented, told); d != "" {
 		t.Errorf("docs/limits.md and the doctor here differ (-documented +doctor):\n%s", d)
 	}
-	if *observe {
-		confiners = append(confiners, attack.Skillrun(skillrun(t), "--denials"))
-	}
-	if *peers {
-		confiners = append(confiners, attack.Peers()...)
-	}
-	var seen record
-	t.Run("each", func(t *testing.T) {
-		for i, p := range list {
-			if !chosen(i, &p) {
-				continue
-			}
-			t.Run(strings.ReplaceAll(p.String(), "/", "_"), func(t *testing.T) {
-				t.Parallel()
-				for _, r := range here.Run(&p, dir, func(c string) bool { return slices.Contains(admitted, c) }, confiners...) {
-					seen.add(r)
-					ours := strings.HasPrefix(r.Confiner, "skillrun")
-					if r.Verdict == attack.Through && ours || r.Verdict == attack.Broken && ours || r.Verdict == attack.Blunt {
-						t.Errorf("%s: %s: %s", r.Confiner, r.Verdict, r.What)
-					}
-				}
-			})
-		}
+	seen := each(t, list, func(p *attack.Program) []attack.Result {
+		return here.Run(p, dir, func(c string) bool { return slices.Contains(admitted, c) }, confiners...)
 	})
-	seen.save(t)
 	if *only != "" {
 		return
 	}
@@ -214,31 +229,8 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%d jobs, want at least 80", len(list))
 	}
 	here, dir := attack.Here(), root(t)
-	confiners := []attack.Confiner{attack.Skillrun(skillrun(t))}
-	if *observe {
-		confiners = append(confiners, attack.Skillrun(skillrun(t), "--denials"))
-	}
-	if *peers {
-		confiners = append(confiners, attack.Peers()...)
-	}
-	var seen record
-	t.Run("each", func(t *testing.T) {
-		for i, p := range list {
-			if !chosen(i, &p) {
-				continue
-			}
-			t.Run(strings.ReplaceAll(p.String(), "/", "_"), func(t *testing.T) {
-				t.Parallel()
-				for _, r := range here.Work(&p, dir, confiners...) {
-					seen.add(r)
-					if r.Verdict == attack.Blunt || r.Verdict == attack.Broken && strings.HasPrefix(r.Confiner, "skillrun") {
-						t.Errorf("%s: %s: %s", r.Confiner, r.Verdict, r.What)
-					}
-				}
-			})
-		}
-	})
-	seen.save(t)
+	confiners := confiners(t)
+	seen := each(t, list, func(p *attack.Program) []attack.Result { return here.Work(p, dir, confiners...) })
 	// One that does nothing here has not been told right, and shows nothing.
 	for _, c := range confiners {
 		works := func(r attack.Result) bool { return r.Confiner == c.Name && r.Verdict == attack.Works }

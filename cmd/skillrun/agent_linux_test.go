@@ -63,13 +63,7 @@ func newAgent(t *testing.T) *agent {
 
 func (a *agent) write(name, text string) {
 	a.t.Helper()
-	file := filepath.Join(a.root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		a.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		a.t.Fatal(err)
-	}
+	writeFile(a.t, filepath.Join(a.root, name), text)
 }
 
 func (a *agent) read(name string) string {

@@ -50,13 +50,7 @@ func newPerson(t *testing.T) *person {
 
 func (u *person) write(name, text string) {
 	u.t.Helper()
-	file := filepath.Join(u.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		u.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		u.t.Fatal(err)
-	}
+	writeFile(u.t, filepath.Join(u.dir, name), text)
 }
 
 func (u *person) command(args ...string) *exec.Cmd {

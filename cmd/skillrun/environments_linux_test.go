@@ -43,12 +43,7 @@ func newWorld(t *testing.T, o owner) *world {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, name, text)
 	}
 	write("c/main.c", "#include <stdio.h>\nint main(void) { puts(\"compiled\"); return 0; }\n")
 	write("Makefile", "made: c/main.c\n\tcp c/main.c made && echo is made\n")
@@ -284,21 +279,22 @@ func compareReceipt(t *testing.T, skill string, o owner, report string) {
 		b.WriteByte('\n')
 	}
 	golden := filepath.Join("testdata/receipts", skill+", "+strings.Join(environment, ", ")+".txt")
+	compareReceipts(t, golden, b.String())
+}
+
+// compareReceipts holds receipts to a golden file.
+func compareReceipts(t *testing.T, golden, receipts string) {
+	t.Helper()
 	if *updateDocs {
-		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, golden, receipts)
 		return
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("%s: another receipt than %s (run with -update if it is meant):\n%s", skill, golden, d)
+	if d := cmp.Diff(string(want), receipts); d != "" {
+		t.Errorf("other receipts than %s (run with -update if it is meant):\n%s", golden, d)
 	}
 }
 
@@ -361,17 +357,5 @@ func TestReceiptsElsewhere(t *testing.T) {
 		t.Errorf("without Landlock there is no gap:\n%s", held)
 	}
 	const golden = "testdata/receipts/elsewhere.txt"
-	if *updateDocs {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("other receipts than %s (run with -update if it is meant):\n%s", golden, d)
-	}
+	compareReceipts(t, golden, b.String())
 }

@@ -28,6 +28,17 @@ var programs = map[string]func(){"skillrun": main.Main, "skillrun-shell": main.M
 
 func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
+// writeFile writes a file, and makes the directories above it.
+func writeFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Scripts tell what a user sees: each starts in the empty directory $WORK/w,
 // with a home of its own and the state directory $WORK/state.
 func TestScripts(t *testing.T) {

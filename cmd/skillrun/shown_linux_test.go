@@ -86,13 +86,7 @@ func TestShownNames(t *testing.T) {
 			"w" + evil + "/.claude/skills/plain" + evil + "/SKILL.md": "---\nname: n" + text + "\nversion: v" + text + "\n---\n",
 			"w" + evil + "/.claude/skills/key/skillrun.toml":          `"` + strings.NewReplacer("\u0085", "", "\u009b", "").Replace(text) + `" = 1`,
 		} {
-			file := filepath.Join(root, name)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, filepath.Join(root, name), data)
 		}
 		command := func(args ...string) *exec.Cmd {
 			cmd := exec.Command(program(t), args...)

@@ -3,7 +3,6 @@ package linux
 import (
 	"slices"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -479,15 +478,10 @@ func serveLink(r *request) {
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_LINKAT
 		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
-		q.odd = [3]syscall.Errno{unix.EXDEV, unix.ENOENT, unix.EPERM}
 		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, dirID{}) }
 	}, func(r *request) unix.Errno {
+		// By the descriptor alone: its name may have become something else's.
 		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
-		if r.a.parent >= 0 && (err == unix.EXDEV || err == unix.ENOENT || err == unix.EPERM) {
-			// Where /proc is another mount the kernel compares mounts, not
-			// files; the pinned parent serves as well.
-			err = unix.Linkat(r.a.parent, r.a.place.name, r.b.parent, r.b.place.name, 0)
-		}
 		if err == nil {
 			r.deciders.add(r.b.place, dirID{})
 		}

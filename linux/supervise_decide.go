@@ -132,7 +132,7 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 // change the file then takes it away, and makes another that would count as the run's.
 func (d *decider) becoming(pl place, access profiles.Access) (den *profiles.Denial, of string) {
 	i := strings.LastIndexByte(pl.name, '.')
-	if i <= 0 || !strings.EqualFold(pl.name[i:], ".lock") || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
+	if i <= 0 || profiles.Folded(pl.name[i:]) != ".lock" || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
 		return nil, ""
 	}
 	pl.path = pl.path[:len(pl.path)-len(pl.name[i:])]
@@ -175,7 +175,7 @@ func (d *decider) rule(pl place, access profiles.Access) ruling {
 // run put there. In a directory of the run's own (git worktree add) ".git" is the
 // run's, too, and noted.
 func (d *decider) pointer(pl place, k kind) ruling {
-	git := strings.EqualFold(pl.name, ".git")
+	git := profiles.Folded(pl.name) == ".git"
 	if k == directory || k != symlink && !git || d.ours(pl.path) {
 		return ruling{}
 	}
@@ -248,8 +248,9 @@ func (d *decider) withinGit(pl place, k kind) ruling {
 // oldGit says whether pl lies beneath a ".git" that the run did not make.
 func (d *decider) oldGit(pl place) bool {
 	const dot = "/.git/"
-	i := strings.Index(strings.ToLower(pl.path), dot)
-	return i >= 0 && !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(pl.path[i:], "/")-1
+	path := profiles.Folded(pl.path)
+	i := strings.Index(path, dot)
+	return i >= 0 && !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(path[i:], "/")-1
 }
 
 func (d *decider) noteControl(pl place) {

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"path"
 	"testing"
 
 	"skillrun/profiles"
@@ -28,7 +29,22 @@ func TestDeniedInOtherLetters(t *testing.T) {
 			t.Errorf("a directory becomes %q: %v", path, got)
 		}
 	}
+	// So is what counts by its name alone: a file that leads git elsewhere, one that is
+	// about to be a control file, a link in a repository.
+	for path, want := range map[string]bool{"/w/.git": false, "/w/.gi\u200bt": false, "/w/.gitx": true,
+		"/w/.git/config.lock": false, "/w/.git/config.loc\u212a": false, "/w/.git/config.l\u200bock": false, "/w/.git/x.lock": true} {
+		if got := d.create(placed(path), regular).ok(); got != want {
+			t.Errorf("a file %q: %v", path, got)
+		}
+	}
+	for path, want := range map[string]bool{"/w/.git/x": false, "/w/.Git/x": false, "/w/.gi\u200bt/x": false, "/w/.gitx/x": true} {
+		if got := d.create(placed(path), symlink).ok(); got != want {
+			t.Errorf("a link %q: %v", path, got)
+		}
+	}
 	if !p.Allows("/w/Tools/hooks/x", profiles.Write).Allowed {
 		t.Error("control: a profile's path is of one spelling")
 	}
 }
+
+func placed(p string) place { return place{path: p, name: path.Base(p)} }

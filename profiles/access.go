@@ -344,7 +344,7 @@ func beneathFolded(root, path string) (rest string, ok bool) {
 			end = len(path)
 		}
 	}
-	if folded(root) != folded(path[:end]) {
+	if Folded(root) != Folded(path[:end]) {
 		return "", false
 	}
 	return strings.TrimPrefix(path[end:], "/"), true

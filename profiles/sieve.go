@@ -38,7 +38,7 @@ func (s *Sieve) sort() {
 				s.globs = append(s.globs, globWord{word, i})
 				continue
 			}
-			word = folded(word)
+			word = Folded(word)
 			s.words[word] = append(s.words[word], i)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Sieve) directory(dir string) []int {
 
 // touched appends the denials of whose pattern name matches some component.
 func (s *Sieve) touched(name string, list []int) []int {
-	list = append(list, s.words[folded(name)]...)
+	list = append(list, s.words[Folded(name)]...)
 	for i := range s.globs {
 		if g := &s.globs[i]; matchName(g.pattern, name) {
 			list = append(list, g.denial)
@@ -122,8 +122,8 @@ func (s *Sieve) touched(name string, list []int) []int {
 	return list
 }
 
-// folded gives one spelling for all that matchName takes for the same.
-func folded(s string) string {
+// Folded gives one spelling of all that a denial takes for the same name or path.
+func Folded(s string) string {
 	s = asASCII(s)
 	for i := 0; i < len(s); i++ {
 		if lower(s[i]) != s[i] {

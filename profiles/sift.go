@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 )
 
 // A Sift leaves of the directories beneath Root what a search for denied names has
@@ -90,7 +89,7 @@ func (s *Sift) leading(path string, t fs.FileMode) []*Denial {
 
 // points says of a name and what is there that it may lead elsewhere.
 func points(name string, t fs.FileMode) bool {
-	return t&fs.ModeSymlink != 0 || t.IsRegular() && strings.EqualFold(path.Base(name), ".git")
+	return t&fs.ModeSymlink != 0 || t.IsRegular() && Folded(path.Base(name)) == ".git"
 }
 
 // Through gives denials of what is reached by way of what is at a path, of type t,

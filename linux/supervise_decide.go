@@ -45,7 +45,8 @@ type decider struct {
 	apart   string   // one of them that outlives it, "" for none
 	hidden  []string // denied names that were there at the start; see [Plan.Hidden]
 	ledger  *ledger
-	umask   uint32 // the launcher's; modes that it would strip are unsafe
+	umask   uint32   // the launcher's; modes that it would strip are unsafe
+	repos   []string // repositories by other names than ".git", folded
 }
 
 func newDecider(p *profiles.Profile, own []string, apart string, hidden []string, umask uint32) *decider {
@@ -54,7 +55,24 @@ func newDecider(p *profiles.Profile, own []string, apart string, hidden []string
 	d := &decider{profile: &folded, grants: *p, own: own, apart: apart, hidden: hidden, ledger: newLedger(), umask: umask}
 	d.grants.Denials = nil
 	d.sieve = profiles.NewSieve(folded.Denials)
+	d.repos = repositories(p.Denials)
 	return d
+}
+
+// repositories gives the directories that something called ".git" leads to: what git
+// obeys in them is denied by name.
+func repositories(denials []profiles.Denial) (list []string) {
+	holds := func(dir, name string) bool {
+		return slices.ContainsFunc(denials, func(d profiles.Denial) bool {
+			return d.Class == profiles.Control && d.Match == "" && d.Path == dir+name
+		})
+	}
+	for i := range denials {
+		if dir, ok := strings.CutSuffix(denials[i].Path, "/config"); ok && dir != "" && holds(dir, "/config") && holds(dir, "/hooks") {
+			list = append(list, profiles.Folded(dir))
+		}
+	}
+	return list
 }
 
 func isBeneath(root, path string) bool {
@@ -235,7 +253,7 @@ func (d *decider) create(pl place, k kind) ruling {
 // WritesThrough is why no link is made in a repository.
 const WritesThrough = "git writes messages and logs to where a link in its repository leads"
 
-// withinGit rules on a link beneath a ".git" that was there before. A message that the
+// withinGit rules on a link in a repository that was there before. A message that the
 // run has ready goes to the configuration, by a link that is COMMIT_EDITMSG, when
 // somebody commits.
 func (d *decider) withinGit(pl place, k kind) ruling {
@@ -245,12 +263,24 @@ func (d *decider) withinGit(pl place, k kind) ruling {
 	return ruling{}
 }
 
-// oldGit says whether pl lies beneath a ".git" that the run did not make.
+// oldGit says whether pl lies beneath a ".git", or what one leads to, that the run did
+// not make.
 func (d *decider) oldGit(pl place) bool {
-	const dot = "/.git/"
+	if d.ours(pl.path) {
+		return false
+	}
+	const dot = "/.git"
 	path := profiles.Folded(pl.path)
-	i := strings.Index(path, dot)
-	return i >= 0 && !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(path[i:], "/")-1
+	beneath := ""
+	if i := strings.Index(path, dot+"/"); i >= 0 {
+		beneath = path[i+len(dot):]
+	}
+	for _, repo := range d.repos {
+		if isBeneath(repo, path) && len(path)-len(repo) > len(beneath) {
+			beneath = path[len(repo):]
+		}
+	}
+	return d.ledger.madeAbove(pl.dir) < strings.Count(beneath, "/")
 }
 
 func (d *decider) noteControl(pl place) {

@@ -47,4 +47,24 @@ func TestDeniedInOtherLetters(t *testing.T) {
 	}
 }
 
+// TestDeniedLinksInRepositories: a repository is one by whatever name ".git" leads to it.
+func TestDeniedLinksInRepositories(t *testing.T) {
+	p := &profiles.Profile{Workspace: "/w", Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write | profiles.Create}},
+		Denials: append(profiles.RepositoryControls("/w/meta"), profiles.Denial{Path: "/w/etc/config", Access: profiles.Write, Class: profiles.Control})}
+	d := newDecider(p, nil, "", nil, 0o022)
+	made := dirID{fileID: fileID{1, 2}}
+	deciders{d}.add(placed("/w/meta/made"), made)
+	for path, want := range map[string]bool{"/w/meta/MERGE_MSG": false, "/w/Meta/MERGE_MSG": false, "/w/meta/logs/x": false, "/w/metal/x": true, "/w/etc/x": true} {
+		if got := d.create(placed(path), symlink).ok(); got != want {
+			t.Errorf("a link %q: %v", path, got)
+		}
+		if !d.create(placed(path), regular).ok() {
+			t.Errorf("a file %q is refused", path)
+		}
+	}
+	if d.create(place{dir: made, path: "/w/meta/made/x", name: "x"}, symlink).ok() {
+		t.Error("a link in a directory made in the repository")
+	}
+}
+
 func placed(p string) place { return place{path: p, name: path.Base(p)} }

@@ -31,7 +31,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 	}
 	const obeyed = `cd $0 && for f in config hooks/post-commit config.worktree commondir info/attributes modules/x/config worktrees/*/commondir worktrees/*/gitdir worktrees/*/config.worktree; do
 	case $f in *\**) continue ;; esac
-	mkdir -p $(dirname $f); echo evil >>$f; done; mv hooks h; mkdir hooks; echo evil >hooks/post-commit; mv config c; :`
+	mkdir -p $(dirname $f); echo evil >>$f; done; ln -s HEAD MERGE_MSG; mv hooks h; mkdir hooks; echo evil >hooks/post-commit; mv config c; :`
 	for _, l := range layouts {
 		for way, flags := range ways() {
 			t.Run(l.name+", "+way, func(t *testing.T) {
@@ -49,12 +49,12 @@ func TestRepositoryElsewhere(t *testing.T) {
 				if out := at(a.root, "sh", "-ec", l.make); a.read("work/.git") == "" || a.read(l.repository+"/HEAD") == "-" {
 					t.Fatalf("it was not made: %s", out)
 				}
-				before := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o -type f -print | sort; cat config", l.repository)
+				before := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o ! -type d -print | sort; cat config", l.repository)
 				run := func(argv ...string) string {
 					return at(a.work, append(append([]string{program(t), "--workspace", "."}, flags...), append([]string{"--"}, argv...)...)...)
 				}
 				run("sh", "-c", obeyed, filepath.Join(a.root, l.repository))
-				if after := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o -type f -print | sort; cat config", l.repository); after != before {
+				if after := at(a.root, "sh", "-c", "cd $0; find . -path ./objects -prune -o ! -type d -print | sort; cat config", l.repository); after != before {
 					t.Errorf("before:\n%s\nafter:\n%s", before, after)
 				}
 				if l.commit == "" {
@@ -75,7 +75,8 @@ func TestRepositoryElsewhere(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			exec.Command("sh", "-c", obeyed, filepath.Join(a.root, l.repository)).Run()
-			if !strings.Contains(a.read(l.repository+"/hooks/post-commit"), "evil") || !strings.Contains(a.read(l.repository+"/c"), "evil") {
+			if !strings.Contains(a.read(l.repository+"/hooks/post-commit"), "evil") || !strings.Contains(a.read(l.repository+"/c"), "evil") ||
+				a.read(l.repository+"/MERGE_MSG") == "-" {
 				t.Error("control: nothing was written")
 			}
 		})

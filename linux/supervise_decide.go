@@ -266,12 +266,21 @@ func (d *decider) withinGit(pl place, k kind) ruling {
 // oldGit says whether pl lies beneath a ".git", or what one leads to, that the run did
 // not make.
 func (d *decider) oldGit(pl place) bool {
-	if d.ours(pl.path) {
-		return false
-	}
+	_, beneath := d.repository(pl.path)
+	return !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(beneath, "/")
+}
+
+func (d *decider) sameRepository(a, b string) bool {
+	of, in := d.repository(a)
+	other, within := d.repository(b)
+	return of == other && in != "" && within != ""
+}
+
+// repository gives the outermost one that path lies beneath, folded, and the rest of
+// the path, with its slash.
+func (d *decider) repository(path string) (repo, beneath string) {
 	const dot = "/.git"
-	path := profiles.Folded(pl.path)
-	beneath := ""
+	path = profiles.Folded(path)
 	if i := strings.Index(path, dot+"/"); i >= 0 {
 		beneath = path[i+len(dot):]
 	}
@@ -280,7 +289,7 @@ func (d *decider) oldGit(pl place) bool {
 			beneath = path[len(repo):]
 		}
 	}
-	return d.ledger.madeAbove(pl.dir) < strings.Count(beneath, "/")
+	return path[:len(path)-len(beneath)], beneath
 }
 
 func (d *decider) noteControl(pl place) {
@@ -433,8 +442,8 @@ func (d *decider) move(from place, fromKind kind, to place, toKind kind, exchang
 // place to another.
 func (d *decider) arrive(from place, k kind, to place) ruling {
 	if k == directory {
-		// Links would come along. EXDEV makes mv copy.
-		if d.oldGit(to) && !d.oldGit(from) {
+		// Links would come along, but from the same one. EXDEV makes mv copy.
+		if d.oldGit(to) && !d.sameRepository(from.path, to.path) {
 			return ruling{errno: errXdev, path: to.path, access: profiles.Create, why: WritesThrough, unsaid: true}
 		}
 		// What is denied beneath it would be gone from where it was.

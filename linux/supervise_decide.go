@@ -270,10 +270,12 @@ func (d *decider) oldGit(pl place) bool {
 	return !d.ours(pl.path) && d.ledger.madeAbove(pl.dir) < strings.Count(beneath, "/")
 }
 
-func (d *decider) sameRepository(a, b string) bool {
-	of, in := d.repository(a)
-	other, within := d.repository(b)
-	return of == other && in != "" && within != ""
+// staysWithin says whether a directory that moves stays in its repository, and gets no
+// higher there: the ledger counts those made above it where it was made.
+func (d *decider) staysWithin(from, to string) bool {
+	of, old := d.repository(from)
+	repo, beneath := d.repository(to)
+	return old != "" && of == repo && strings.Count(old, "/") <= strings.Count(beneath, "/")
 }
 
 // repository gives the outermost one that path lies beneath, folded, and the rest of
@@ -442,8 +444,8 @@ func (d *decider) move(from place, fromKind kind, to place, toKind kind, exchang
 // place to another.
 func (d *decider) arrive(from place, k kind, to place) ruling {
 	if k == directory {
-		// Links would come along, but from the same one. EXDEV makes mv copy.
-		if d.oldGit(to) && !d.sameRepository(from.path, to.path) {
+		// Links would come along. EXDEV makes mv copy.
+		if d.oldGit(to) && !d.staysWithin(from.path, to.path) {
 			return ruling{errno: errXdev, path: to.path, access: profiles.Create, why: WritesThrough, unsaid: true}
 		}
 		// What is denied beneath it would be gone from where it was.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"skillrun/sandbox/sandboxtest"
 )
@@ -86,5 +88,29 @@ func TestProcessesUsedUp(t *testing.T) {
 				t.Errorf("%s: %s", end, out)
 			}
 		})
+	}
+}
+
+// A run's HOME may be full of names, and the skill of text: a launcher does not read
+// all of the one for each of the others.
+func TestCrowdedHomeBounds(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	skill := filepath.Join(filepath.Dir(dir), "skill")
+	if err := os.Mkdir(skill, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := os.WriteFile(filepath.Join(skill, strconv.Itoa(i)+".md"), bytes.Repeat([]byte("a"), 1<<18), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const names = `cd; mkdir .claude; for i in $(seq 2000); do echo x >.$i; echo x >.claude/$i; done`
+	cmd := exec.CommandContext(ctx, program(t), "--skill", skill, "--approve", "none", "--", "bash", "-c", names)
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -225,6 +225,7 @@ func (r *recorder) left(home string) {
 	} else if s == nil {
 		r.leftInTemp()
 	}
+	var hidden [][]string // each is left if the skill's text has all of its names
 	entries, _ := os.ReadDir(home)
 	for _, e := range entries {
 		name := e.Name()
@@ -237,15 +238,27 @@ func (r *recorder) left(home string) {
 		}): // an agent's, in which each skill has something
 			more, _ := os.ReadDir(filepath.Join(home, name))
 			for _, e := range more {
-				if r.job.skill == nil || len(r.unnamed(name, e.Name())) == 0 {
+				if r.job.skill == nil {
 					r.leftInHome(home, name+"/"+e.Name())
+				} else {
+					hidden = append(hidden, []string{name, e.Name()})
 				}
 			}
-		case len(r.unnamed(name)) == 0:
-			r.leftInHome(home, name)
+		case r.job.skill != nil:
+			hidden = append(hidden, []string{name})
+		}
+	}
+	hidden = hidden[:min(len(hidden), mostNames)]
+	others := r.unnamed(slices.Concat(hidden...)...)
+	for _, names := range hidden {
+		if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(others, name) }) {
+			r.leftInHome(home, strings.Join(names, "/"))
 		}
 	}
 }
+
+// mostNames is how many names of a run's making are looked for in all of the skill's text.
+const mostNames = 64
 
 // programsOwn are hidden names by which every program keeps something, or every run
 // has something: no skill's text is read for them.
@@ -302,7 +315,7 @@ func (r *recorder) leftInTemp() {
 		switch {
 		case slices.ContainsFunc(r.job.argv, func(word string) bool { return names(word, name) }):
 			r.lost = append(r.lost, name)
-		case len(files)+len(trees) == 64: // each is looked for in all of the skill's text
+		case len(files)+len(trees) == mostNames:
 		case e.IsDir():
 			trees = append(trees, name)
 		case hasFile(filepath.Join(r.temp, e.Name())):

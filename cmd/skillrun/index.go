@@ -84,10 +84,30 @@ func (r *recorder) refuseIndexes() {
 		for _, name := range listIn(dir) {
 			file := filepath.Join(at, name)
 			if (name == "index" || strings.HasPrefix(name, "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
-				refuseIndex(dir, file, hasSHA256(&host, common), &left)
+				r.refuseIndex(dir, file, hasSHA256(&host, common), &left)
 			}
 		}
 		unix.Close(dir)
+	}
+	if n := r.renamed - shownDenials; n > 0 {
+		say("%d more of what git would have obeyed there were renamed so", n)
+	}
+	if n := r.remains - shownDenials; n > 0 {
+		say("%d more of what git obeys are there: look for them before you call git", n)
+	}
+}
+
+// tellRenamed and tellRemains say of one file of a repository what became of it. A run
+// can make any number of them.
+func (r *recorder) tellRenamed(format string, args ...any) {
+	if r.renamed++; r.renamed <= shownDenials {
+		say(format, args...)
+	}
+}
+
+func (r *recorder) tellRemains(format string, args ...any) {
+	if r.remains++; r.remains <= shownDenials {
+		say(format, args...)
 	}
 }
 
@@ -113,7 +133,7 @@ func hasSHA256(h *profiles.Host, common string) (is bool) {
 
 // refuseIndex takes away an index of a directory if git would follow it; what is left of
 // mostIndex bounds what is read.
-func refuseIndex(dir int, file string, sha256 bool, left *int64) {
+func (r *recorder) refuseIndex(dir int, file string, sha256 bool, left *int64) {
 	name, stray := "what cannot be read", true
 	if b, err := readIn(dir, file, *left); err == nil {
 		*left -= int64(len(b))
@@ -126,10 +146,10 @@ func refuseIndex(dir int, file string, sha256 bool, left *int64) {
 	}
 	refused, err := takeAway(dir, file)
 	if err != nil {
-		say("%s has %s, which git would write: remove it before you call git", named(file), named(name))
+		r.tellRemains("%s has %s, which git would write: remove it before you call git", named(file), named(name))
 		return
 	}
-	say("%s had %s, which git would have written: it is %s now, and git reset makes another", named(file), named(name), named(refused))
+	r.tellRenamed("%s had %s, which git would have written: it is %s now, and git reset makes another", named(file), named(name), named(refused))
 }
 
 // What follows is all that is done to files of a repository after a run, which wrote them

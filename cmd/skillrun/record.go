@@ -47,9 +47,11 @@ type recorder struct {
 	// gitDirs and todos are readTodos's.
 	gitDirs []string
 	todos   map[string][]string
-	sum     audit.Digest // of the profile
-	warm    warmDigests
-	cold    *digesting // nil if everything was cached
+	// renamed and remains are how many files of a repository were told of.
+	renamed, remains int
+	sum              audit.Digest // of the profile
+	warm             warmDigests
+	cold             *digesting // nil if everything was cached
 
 	mu      sync.Mutex
 	denials []audit.Denial

@@ -65,10 +65,10 @@ func (r *recorder) refuseSequence(dir, name string, left *int64) {
 	}
 	what := policy.Escape(strings.Join(words[:min(len(words), shownDenials)], ", "))
 	if name == policy.GitTodo && !begun {
-		say("%s has commands, which git rebase --continue would start: %s; look at them before you continue it", named(file), what)
+		r.tellRemains("%s has commands, which git rebase --continue would start: %s; look at them before you continue it", named(file), what)
 	} else if refused, err := takeAway(place, file); err != nil {
-		say("%s has what git obeys as it goes on: %s; remove it before you call git", named(file), what)
+		r.tellRemains("%s has what git obeys as it goes on: %s; remove it before you call git", named(file), what)
 	} else {
-		say("%s had what git would have obeyed as it goes on: %s; it is %s now", named(file), what, named(refused))
+		r.tellRenamed("%s had what git would have obeyed as it goes on: %s; it is %s now", named(file), what, named(refused))
 	}
 }

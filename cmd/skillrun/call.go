@@ -202,7 +202,7 @@ func (o *result) redaction() func(string) string {
 		}
 	}
 	for _, file := range o.Files {
-		b, err := os.ReadFile(file)
+		b, err := readSecret(file)
 		if err != nil {
 			return withhold
 		}

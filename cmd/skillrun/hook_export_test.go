@@ -22,3 +22,10 @@ func Told(variable string, denials ...audit.Denial) string {
 func Serve(in io.Reader, deadline time.Duration) hook.Reply {
 	return serve(hook.Find("claude-code"), in, deadline)
 }
+
+// Shown is what the model gets to read of a text after a run that was given the secret
+// in a file.
+func Shown(file, text string) string {
+	o := result{Files: []string{file}}
+	return o.redaction()(text)
+}

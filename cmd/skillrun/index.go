@@ -135,7 +135,7 @@ func hasSHA256(h *profiles.Host, common string) (is bool) {
 // mostIndex bounds what is read.
 func (r *recorder) refuseIndex(dir int, file string, sha256 bool, left *int64) {
 	name, stray := "what cannot be read", true
-	if b, err := readIn(dir, file, *left); err == nil {
+	if b, err := readIn(dir, file, *left, 0); err == nil {
 		*left -= int64(len(b))
 		name, stray = policy.StrayInIndex(b, sha256)
 	} else if errors.Is(err, fs.ErrNotExist) {
@@ -156,9 +156,10 @@ func (r *recorder) refuseIndex(dir int, file string, sha256 bool, left *int64) {
 // as it liked: in a directory to which no link leads, since what one leads to may be
 // another repository's, and which stays the same whatever another run puts in its place.
 
-// readIn reads a file of a directory, of up to most bytes. A link there is the user's.
-func readIn(dir int, file string, most int64) ([]byte, error) {
-	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+// readIn reads a file of a directory, of up to most bytes. In a repository a link is the
+// user's.
+func readIn(dir int, file string, most int64, flags int) ([]byte, error) {
+	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|flags, 0)
 	if err != nil {
 		return nil, err
 	}

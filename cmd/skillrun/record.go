@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"skillrun/audit"
 	"skillrun/policy"
@@ -198,8 +201,13 @@ func secrets(h *profiles.Host, p *profiles.Profile) *audit.Redactor {
 	for _, secret := range p.Redact {
 		if v := h.Env[secret.Env]; v != "" {
 			values = append(values, v)
-		} else if b, err := os.ReadFile(secret.Path); secret.Path != "" && err == nil {
-			values = append(values, string(b))
+		} else if secret.Path != "" {
+			b, err := readSecret(secret.Path)
+			if err == nil {
+				values = append(values, string(b))
+			} else if info, _ := os.Lstat(secret.Path); info != nil && !info.IsDir() && errors.Is(err, fs.ErrInvalid) {
+				say("what %s holds may stand in the record: it is no file of at most %d bytes", named(secret.Path), mostSecret)
+			}
 		}
 	}
 	if len(values) == 0 {
@@ -210,6 +218,21 @@ func secrets(h *profiles.Host, p *profiles.Profile) *audit.Redactor {
 		say("secrets shorter than %d bytes stand in the record as they are: %d", audit.MinSecret, short)
 	}
 	return r
+}
+
+// mostSecret is the size of the largest file in which secrets are looked for.
+const mostSecret = 256 << 10
+
+// readSecret reads a file of which the resolved path was granted. Where that is in the
+// workspace a run may have put there what is never read to its end, or a link to a file
+// that it may not read, of which it could find out what it holds by what is replaced.
+func readSecret(path string) ([]byte, error) {
+	dir, err := openWithoutLinks(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(dir)
+	return readIn(dir, path, mostSecret, unix.O_NOFOLLOW)
 }
 
 // refused notes one refusal.

@@ -47,7 +47,7 @@ func (r *recorder) refuseSequence(dir, name string, left *int64) {
 		return
 	}
 	defer unix.Close(place)
-	b, err := readIn(place, file, min(mostSequence, *left))
+	b, err := readIn(place, file, min(mostSequence, *left), 0)
 	*left -= int64(len(b))
 	if !r.mayWrite(file) || errors.Is(err, fs.ErrNotExist) {
 		return

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"skillrun/policy/scan"
 )
@@ -72,4 +73,40 @@ func TestBudgetIsNeverSilent(t *testing.T) {
 			t.Errorf("%.40s...: nothing is said of its end", command)
 		}
 	}
+}
+
+// Neither the parser nor who goes through what it gives uses up the stack, which ends
+// the program: what is nested deep is not read, be it chained or faulty.
+func TestNestingBounds(t *testing.T) {
+	for name, text := range map[string]string{
+		"blocks":      strings.Repeat("{ ", 1_800_000),
+		"arithmetic":  "((" + strings.Repeat("a=", 1_800_000) + "1))",
+		"parentheses": strings.Repeat("(", 200_000),
+		"expansions":  strings.Repeat(`"${a-`, 720_000),
+		"conditions":  "[[ " + strings.Repeat("a && ", 720_000) + "a ]]",
+		"chain":       strings.Repeat("a&&", 1_200_000) + "a",
+		"faulty":      strings.Repeat("a&&", 1_200_000) + "a\n)",
+	} {
+		begin := time.Now()
+		r := scan.Source("shell", text, scan.Env{})
+		if len(r.Opaque) == 0 || len(r.Needs) > 0 {
+			t.Errorf("%s: %v, and %d needs", name, r.Opaque, len(r.Needs))
+		}
+		t.Logf("%s: %v", name, time.Since(begin))
+	}
+	for name, text := range map[string]string{
+		"blocks":      strings.Repeat("{ ", 150) + "rm x" + strings.Repeat("; }", 150),
+		"chain":       strings.Repeat("true && ", 300) + "rm x",
+		"parentheses": strings.Repeat("( ", 100) + "rm x" + strings.Repeat(")", 100),
+		"arithmetic":  "echo $((" + strings.Repeat("(1+", 60) + "1" + strings.Repeat(")", 60) + ")); rm x",
+	} {
+		if r := scan.Source("shell", text, scan.Env{}); len(r.Opaque) > 0 || len(r.Needs) == 0 {
+			t.Errorf("%s: %v", name, r.Opaque)
+		}
+	}
+	begin := time.Now()
+	if r := scan.Source("shell", "a "+strings.Repeat(">a ", 1_200_000), scan.Env{}); len(r.Opaque) == 0 {
+		t.Error("redirections: are read")
+	}
+	t.Logf("redirections: %v", time.Since(begin))
 }

@@ -162,7 +162,7 @@ func (sh *shell) function(body *syntax.Stmt, args []field, pos policy.Pos) {
 
 // aliased reads the text of an alias with arguments behind it.
 func (sh *shell) aliased(text string, args []field, pos policy.Pos) {
-	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	file, err := parseShell(text)
 	if err != nil || len(file.Stmts) == 0 {
 		sh.opaque(pos, "an alias that cannot be read")
 		return

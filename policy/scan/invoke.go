@@ -448,7 +448,7 @@ func (r *reader) shellCode(v val, c *invoked) {
 
 // programs gives the first program of a shell text.
 func programs(src string) []string {
-	file, err := syntax.NewParser().Parse(strings.NewReader(src), "")
+	file, err := parseShell(src)
 	if err != nil || len(file.Stmts) == 0 {
 		return []string{""}
 	}

@@ -146,7 +146,7 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 	if strings.Contains(strings.ReplaceAll(src, "\r\n", "\n"), "\r") {
 		s.opaque(p.at(1, 1), "carriage return in shell text, which shells take for a letter")
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	file, err := parseShell(src, syntax.Variant(syntax.LangBash))
 	if err != nil {
 		s.opaque(p.at(1, 1), "shell text that cannot be parsed: "+policy.Escape(err.Error()))
 		// What parses before the fault may run.
@@ -176,7 +176,7 @@ func recovered(src string) (file *syntax.File) {
 			file = nil
 		}
 	}()
-	file, _ = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8)).Parse(strings.NewReader(src), "")
+	file, _ = parseShell(src, syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8))
 	return file
 }
 
@@ -486,6 +486,9 @@ func (sh *shell) printed(st *syntax.Stmt) (f field) {
 
 func (sh *shell) redirect(r *syntax.Redirect) {
 	pos := sh.pos(r)
+	if !sh.step(pos) {
+		return
+	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		f := field{exact: true}

@@ -207,9 +207,10 @@ var plainEntries = map[string]bool{
 // which git may start: entries of its configuration, as "section.key", other than
 // those that are known to be harmless, and hooks.
 func GitObeys(h *profiles.Host, dot string) (names []string) {
+	seen := map[string]bool{} // there may be ten thousands
 	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		if !seen[name] {
+			seen[name], names = true, append(names, name)
 		}
 	}
 	dir, common := h.GitDirectories(dot)

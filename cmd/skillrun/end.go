@@ -140,12 +140,17 @@ func standing(paths []string) []string {
 func tellControls(h *profiles.Host, paths []string, more int) {
 	var names []string
 	told := map[string]bool{}
+	starting := 0
 	for _, path := range paths {
 		above, _, in := strings.Cut(path+"/", "/.git/")
 		repository := above + "/.git"
 		if in && !told[repository] {
 			told[repository] = true
-			if started := policy.GitObeys(h, repository); len(started) > 0 {
+			started := policy.GitObeys(h, repository)
+			if len(started) > 0 {
+				starting++
+			}
+			if len(started) > 0 && starting <= shownDenials {
 				say("%s, in which the run made something, has what git starts: %s", named(repository), policy.Escape(strings.Join(started[:min(len(started), shownDenials)], ", ")))
 			}
 		}
@@ -155,6 +160,9 @@ func tellControls(h *profiles.Host, paths []string, more int) {
 		if name := named(path); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	if n := starting - shownDenials; n > 0 {
+		say("%d more repositories, in which the run made something, have what git starts", n)
 	}
 	shown := names[:min(len(names), shownDenials)]
 	switch n := len(names) - len(shown); {

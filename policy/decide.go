@@ -101,7 +101,7 @@ func (s *Set) Decide(r Request) Answer {
 
 func answer(effect Effect, e *Entry, why string) Answer {
 	if e.Message != "" && effect != Allow {
-		why += `: "` + Escape(e.Message) + `"`
+		why += ": " + quoted(Escape(e.Message))
 	}
 	return Answer{Effect: effect, Entry: e, Reason: why, Source: e.Source}
 }

@@ -71,6 +71,24 @@ func lower(t testing.TB, s *policy.Set, in policy.Inputs) *profiles.Profile {
 	return p
 }
 
+// What a manifest says stands in quotes in a question, where it could pass for ours.
+func TestQuestionsNeverSayMore(t *testing.T) {
+	d := parse(t, "skillguard-manifest.json", `{
+  "skill_metadata": {"name": "pdf"},
+  "permissions": [
+    {"capability": "filesystem.write", "effect": "confirm", "constraints": {"resource_scope": ["out", "~/x, asked for each time", "a\"b"]}, "fallback_msg": "the report\" (checked, harmless)"}
+  ]
+}`)
+	questions := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk}).Pending()
+	if len(questions) != 1 {
+		t.Fatalf("pending: %+v", questions)
+	}
+	const want = `create and change files: out, "~/x, asked for each time", "a'b" - the skill says "the report' (checked, harmless)"`
+	if got := questions[0].Text; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 func TestManifestToProfile(t *testing.T) {
 	d := parse(t, "skillguard-manifest.json", `{
   "skill_metadata": {"name": "pdf", "version": "1.0", "trust_tier": 2},

@@ -158,9 +158,9 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 	case cons.Scoped && len(scope) == 0:
 		b.WriteString(": nothing in particular")
 	case cons.Scoped:
-		b.WriteString(": " + strings.Join(scope, ", "))
+		b.WriteString(": " + listed(scope, " ,\""))
 	case len(cons.AllowedCommands) > 0:
-		b.WriteString(": " + strings.Join(values(cons.AllowedCommands), ", ") + " (what that starts is not held to it)")
+		b.WriteString(": " + listed(values(cons.AllowedCommands), ",()\"") + " (what that starts is not held to it)")
 	case networked(c) && len(s.Hosts) > hostsShown:
 		fmt.Fprintf(&b, ": %s and %d more, which its files name", strings.Join(s.Hosts[:hostsShown], ", "), len(s.Hosts)-hostsShown)
 	case networked(c) && len(s.Hosts) > 0:
@@ -171,7 +171,7 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		b.WriteString(" anywhere, credentials excepted")
 	case c.means == passVariables:
 		if names := cons.argument("names"); names != nil {
-			b.WriteString(": " + strings.Join(names, ", "))
+			b.WriteString(": " + listed(names, " ,\""))
 		}
 	}
 	if cons.WorkspaceOnly == Yes && c.Group == "Storage" {
@@ -179,16 +179,31 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 	}
 	for _, a := range cons.Arguments {
 		if a.Name != "names" {
-			b.WriteString(" (" + a.Name + ": " + strings.Join(a.Values, ", ") + ")")
+			b.WriteString(" (" + a.Name + ": " + listed(a.Values, " ,()\"") + ")")
 		}
 	}
 	b.WriteString(e.terms())
 	text := Escape(b.String())
 	if e.Message != "" {
-		text += ` - the skill says "` + Escape(e.Message) + `"`
+		text += " - the skill says " + quoted(Escape(e.Message))
 	}
 	return text
 }
+
+// listed gives a manifest's words as a list, those in quotes that have letters in them
+// by which they could pass for more words, or for ours.
+func listed(words []string, letters string) string {
+	shown := slices.Clone(words)
+	for i, w := range shown {
+		if strings.ContainsAny(w, letters) {
+			shown[i] = quoted(w)
+		}
+	}
+	return strings.Join(shown, ", ")
+}
+
+// quoted is a text in quotes that only ours ends.
+func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `'`) + `"` }
 
 // hostsShown is how many hosts a question lists; [Set.Reach] gives all of them.
 const hostsShown = 12

@@ -771,7 +771,7 @@ var commandRows = []commandRow{
 	{Needs: []string{"secrets.write ?"}, Reason: "changes the keychain"},
 	{Needs: []string{"secrets.delete ?"}, Reason: "deletes from the keychain"},
 	{Needs: []string{"secrets.read ?"}, Reason: "reads the keychain"},
-	{Opts: "-e:- --expression:- -f:- --file:- -i? -l:- --line-length:-", Reason: "prints the files named, changed", Special: "sed"},
+	{Opts: "-e:- --expression:- -f:- --file:- -i? --in-place? -l:- --line-length:-", Reason: "prints the files named, changed", Special: "sed"},
 	{Args: "r*", Default: "r .", Opts: "--config:- -f:- -o:w --output:w", Reason: "checks the files named"},
 	{Needs: []string{"external_api.call sentry.io"}, Reason: "calls Sentry"},
 	{Args: "r", Default: "r .", Opts: "-l:- -p:-", Reason: "serves a directory"},

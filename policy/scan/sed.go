@@ -27,6 +27,9 @@ func (c *command) sed() {
 	if c.o.has("-i", "--in-place") {
 		do = reads | writes
 	}
+	if v, ok := c.o.value("-i", "--in-place"); ok && v.text != "" {
+		do |= deletes // what was there gets the backup's name
+	}
 	for _, f := range files {
 		c.path(do, f, c.dir, c.in.pos, "sed edits the files named")
 	}

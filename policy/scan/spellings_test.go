@@ -169,6 +169,11 @@ var spellings = []struct{ lang, text, needs string }{
 	// git and patterns
 	{"shell", `git init --separate-git-dir ../g`, "commit.create; filesystem.write ../g"},
 	{"shell", `git init -q`, "commit.create"},
+	{"shell", `sed -Ei.bak s/a/b/ f`, "filesystem.delete f; filesystem.read f; filesystem.write f"},
+	{"shell", `sed --in-place=.bak s/a/b/ f`, "filesystem.delete f; filesystem.read f; filesystem.write f"},
+	{"shell", `sed -i s/a/b/ f`, "filesystem.read f; filesystem.write f"},
+	{"shell", `sed --in-place s/a/b/ f`, "filesystem.read f; filesystem.write f"},
+	{"shell", `sed -i -e s/a/b/ f`, "filesystem.read f; filesystem.write f"},
 	{"shell", `git clone --separate-git-dir=/tmp/g https://a.example.com/r.git`, "commit.create; filesystem.write /tmp/g; filesystem.write r; web.fetch a.example.com"},
 	{"shell", `shopt -s extglob; rm !(a|b)`, "filesystem.delete !(a|b)"},
 	{"shell", `shopt -s extglob; cat @(a|b).txt`, "filesystem.read @(a|b).txt"},

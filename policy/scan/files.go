@@ -58,7 +58,7 @@ func (c *command) tar() {
 			return
 		}
 		if hasDir {
-			do(writes, dir, c.dir)
+			do(reads|writes, dir, c.dir)
 		} else {
 			do(writes, literal("."), c.dir)
 		}
@@ -97,7 +97,11 @@ func (c *command) remoteCopy() {
 			}
 			continue
 		}
-		c.write(f)
+		if c.in.name == "rsync" {
+			c.fill(f) // it compares
+		} else {
+			c.write(f)
+		}
 		for _, flag := range c.o.flags {
 			if strings.HasPrefix(flag, "--delete") {
 				c.remove(f)

@@ -44,7 +44,7 @@ func (c *command) clone() {
 		c.gitAddress(address)
 	}
 	if len(ops) > 1 && !(c.row.Lang == "github" && strings.HasPrefix(ops[1].text, "-")) {
-		c.write(ops[1])
+		c.fill(ops[1])
 		return
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(address.text, "/"), ".git")
@@ -55,7 +55,7 @@ func (c *command) clone() {
 	if strings.HasPrefix(name, "$") {
 		d = field{}
 	}
-	c.write(d)
+	c.fill(d)
 }
 
 // remote reads fetch, pull and push: the remote is the first operand.

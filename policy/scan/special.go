@@ -19,8 +19,12 @@ type command struct {
 // What the program does with a file, a host or a thing of another kind, for the
 // row's reason.
 
-func (c *command) read(f field)   { c.path(reads, f, c.dir, c.in.pos, c.row.Reason) }
-func (c *command) write(f field)  { c.path(writes, f, c.dir, c.in.pos, c.row.Reason) }
+func (c *command) read(f field)  { c.path(reads, f, c.dir, c.in.pos, c.row.Reason) }
+func (c *command) write(f field) { c.path(writes, f, c.dir, c.in.pos, c.row.Reason) }
+
+// fill records a directory that the program makes, which it reads, too.
+func (c *command) fill(f field) { c.path(reads|writes, f, c.dir, c.in.pos, c.row.Reason) }
+
 func (c *command) remove(f field) { c.path(deletes, f, c.dir, c.in.pos, c.row.Reason) }
 
 // aside records what the program does to a file on the way.

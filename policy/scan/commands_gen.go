@@ -415,7 +415,7 @@ var commandRows = []commandRow{
 	{Lang: "switch", Needs: []string{"commit.create"}, Opts: "-b:- -B:- -c:- -C:- --orphan:- -s:- --source:- --conflict:- --pathspec-from-file:r -t? --track?", Reason: "changes branch, index and work tree", Special: "pathspec"},
 	{If: "bare -l --list -n --contains --points-at --sort -v --verify", Needs: []string{"commit.read"}, Opts: "-m:- -F:r -u:- --sort:- --contains:- --points-at:- --format:-", Reason: "lists tags"},
 	{Needs: []string{"commit.create"}, Reason: "makes or deletes a tag"},
-	{Args: "b -*", Needs: []string{"commit.create"}, Opts: "-b:- -B:- --reason:-", Reason: "makes a work tree"},
+	{Args: "b -*", Needs: []string{"commit.create"}, Opts: "-b:- -B:- --reason:-", Reason: "makes a work tree", Special: "worktree"},
 	{Needs: []string{"commit.read"}, Reason: "lists work trees"},
 	{Args: "d w", Needs: []string{"commit.create"}, Reason: "moves a work tree"},
 	{Needs: []string{"commit.create"}, Reason: "forgets work trees"},

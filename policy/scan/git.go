@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -56,6 +57,21 @@ func (c *command) clone() {
 		d = field{}
 	}
 	c.fill(d)
+}
+
+// worktree reads "git worktree add DIR": by the last name of DIR the repository
+// keeps where that is.
+func (c *command) worktree() {
+	if len(c.o.operands) == 0 || !c.o.operands[0].exact {
+		return
+	}
+	name := path.Base(c.o.operands[0].text)
+	if name == "." || name == ".." {
+		return
+	}
+	for _, file := range [...]string{"commondir", "gitdir"} {
+		c.aside("filesystem.write", literal(".git/worktrees/"+name+"/"+file))
+	}
 }
 
 // remote reads fetch, pull and push: the remote is the first operand.

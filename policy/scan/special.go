@@ -154,6 +154,8 @@ func special(name string) func(*command) {
 		return (*command).wget
 	case "wkhtml":
 		return (*command).wkhtml
+	case "worktree":
+		return (*command).worktree
 	case "xargs":
 		return (*command).xargs
 	}

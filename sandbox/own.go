@@ -115,13 +115,14 @@ func newOwnBelow(roots []string) (*own, error) {
 			errs = append(errs, err.Error())
 			continue
 		}
-		// Another run's sweep may take a directory before it is locked.
+		// Another run's sweep may take a directory before it is locked, and where many
+		// begin at once, several in turn.
 		for try := 0; ; try++ {
 			o, err := newOwnIn(parent)
 			if err == nil {
 				return o, nil
 			}
-			if try == 3 {
+			if try == 100 || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EWOULDBLOCK) {
 				errs = append(errs, err.Error())
 				break
 			}
@@ -226,7 +227,11 @@ func (o *own) isThere() error {
 	if err != nil {
 		return err
 	}
-	if named, err := os.Lstat(o.dir); err != nil || !os.SameFile(named, opened) {
+	named, err := os.Lstat(o.dir)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(named, opened) {
 		return fmt.Errorf("%s: stands for another directory here", o.dir)
 	}
 	return nil

@@ -144,6 +144,7 @@ func (h *hung) answer(buf []byte) {
 // A file system that does not answer holds up a run with a limit of time no
 // longer than that, and its end is on record.
 func TestHungEnds(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp", "root")
 	dir, env := home(t)
 	if err := os.Mkdir(filepath.Join(dir, "m"), 0o755); err != nil {
@@ -219,6 +220,7 @@ func TestHungEnds(t *testing.T) {
 // A process that waits where the kernel ends nobody keeps none of those that it
 // has started from their end.
 func TestHungEndsOthers(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp", "root")
 	dir, env := home(t)
 	if err := os.Mkdir(filepath.Join(dir, "m"), 0o755); err != nil {

@@ -117,6 +117,7 @@ func TestMemo(t *testing.T) {
 // What the plan was made from may change between two launches: each change
 // must tell.
 func TestMemoChanges(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		before func(l *launches)
@@ -306,6 +307,7 @@ func take(t *testing.T, steps []memoStep, begin func() (l *launches, run func() 
 // Of most names nothing follows: they come and go, and directories with them, and
 // the plan is the same, until one comes that counts, in a new directory, too.
 func TestMemoSifts(t *testing.T) {
+	t.Parallel()
 	const show = "cat a/b/y; cat .env */.env */*/.env */*/*/.env 2>/dev/null; :"
 	var steps []memoStep
 	for _, s := range []struct {

@@ -19,6 +19,7 @@ import (
 // earlier one's plan gives what one that knows nothing gives. RANDOM_TIME is how
 // long to try, RANDOM_SEED the first sequence.
 func TestMemoNeverDiffers(t *testing.T) {
+	t.Parallel()
 	modes := []string{"off"}
 	if linux.ProbeDeep().Namespaces {
 		modes = append(modes, "on")

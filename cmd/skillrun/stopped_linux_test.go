@@ -196,6 +196,7 @@ func locked(t *testing.T, dir string) (state string, lists *os.File) {
 // A run with a limit of time ends when it is up, be it that it could not begin, whoever
 // reads that it did.
 func TestTimeUpUnread(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	for _, c := range []struct {
 		locked  bool

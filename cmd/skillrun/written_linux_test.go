@@ -497,6 +497,7 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 // nothing, as a terminal that the run has stopped. Nor does a run wait for its
 // refusals to be shown, or its limit of time.
 func TestEndRecordedBeforeTold(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const many = "for i in 1 2 3 4 5 6 7 8; do cat ../outside/x$i; done 2>/dev/null; echo tried; exit 3"
 	for _, c := range []struct {

@@ -298,6 +298,14 @@ func attempts() []attempt {
 		{"method in mixed case", "method=Post", say("read.example", 80, "Post / HTTP/1.1\r\nHost: read.example\r\n\r\n")},
 		{"POST after GET", "method=POST", say("read.example", 80, get("read.example"), "POST / HTTP/1.1\r\nHost: read.example\r\nContent-Length: 0\r\n\r\n")},
 		{"POST hidden in the body of a GET", "method=POST", say("read.example", 80, "GET /ignore-body HTTP/1.1\r\nHost: read.example\r\nContent-Length: 46\r\n\r\nPOST / HTTP/1.1\r\nHost: read.example\r\nX-Pad: 1\r\n\r\n")},
+		{"POST in absolute form, Host of a name for more at the address", "method=POST host=read.example", func(p place) {
+			p.resolve("post.example")
+			say("read.example", 80, "POST http://read.example/ HTTP/1.1\r\nHost: post.example\r\nContent-Length: 0\r\n\r\n")(p)
+		}},
+		{"POST with that Host, absolute form of a name for more at the address", "method=POST host=post.example header=read.example", func(p place) {
+			p.resolve("post.example")
+			say("read.example", 80, "POST http://post.example/ HTTP/1.1\r\nHost: read.example\r\nContent-Length: 0\r\n\r\n")(p)
+		}},
 		{"method override", "target=/override", say("read.example", 80, "GET /override HTTP/1.1\r\nHost: read.example\r\nX-HTTP-Method-Override: DELETE\r\n\r\n")},
 		{"method override with underscores", "target=/override", say("read.example", 80, "GET /override HTTP/1.1\r\nHost: read.example\r\nX_HTTP_Method_Override: DELETE\r\n\r\n")},
 		{"WebSocket under read-only", "target=/ws", say("read.example", 80, "GET /ws HTTP/1.1\r\nHost: read.example\r\nUpgrade: websocket\r\n\r\n")},

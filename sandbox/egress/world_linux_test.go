@@ -83,6 +83,7 @@ var worldNames = map[string][]string{
 	"beside64.example":    {"64:ff9b::5bc6:ae07"}, // 91.198.174.7
 	"mixed.example":       {"93.184.216.98"},      // the address is granted too, for reading
 	"exfil.good.example":  {"93.184.216.34"},
+	"post.example":        {"93.184.216.40"}, // at the address of read.example
 	"notgood.example":     {"93.184.216.34"},
 	"good.example.evil.x": {"151.101.1.69"},
 	"2130706433":          {"93.184.216.96"},
@@ -484,7 +485,7 @@ func rules() *profiles.Network {
 	}
 	n := &profiles.Network{Mode: profiles.NetHosts, Hosts: []profiles.HostRule{
 		host("good.example"), host("other.example", port(80, 443)), host("cdn.example"),
-		host("read.example", func(r *profiles.HostRule) { r.ReadOnly = true }),
+		host("read.example", func(r *profiles.HostRule) { r.ReadOnly = true }), host("post.example"),
 		host("six.example"), host("both.example"), host("half.example"),
 		host("rebind.example"), host("loop.example"), host("meta.example"), host("mapped.example"), host("nat64.example"), host("translated.example"), host("ula.example"), host("linklocal.example"), host("multicast.example"), host("zero.example"),
 		host("intranet.example", func(r *profiles.HostRule) { r.Private = true }),

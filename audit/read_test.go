@@ -271,6 +271,20 @@ func TestVerifyScript(t *testing.T) {
 	if out, ok := script(); !ok {
 		t.Fatal(out)
 	}
+	// Every record is there, in files that no writer called so.
+	for kind, name := range map[string]string{"another number": "audit-000000000999.jsonl", "fewer digits": "audit-99.jsonl", "no number": "audit-x.jsonl"} {
+		renamed := filepath.Join(dir, name)
+		check(t, os.Rename(last, renamed))
+		if out, ok := script(); ok || verify(t, dir).Whole() {
+			t.Errorf("%s: script says %s", kind, out)
+		}
+		check(t, os.Rename(renamed, last))
+		check(t, os.WriteFile(renamed, nil, 0o600))
+		if out, ok := script(); ok != verify(t, dir).Whole() {
+			t.Errorf("%s, empty: script says %s", kind, out)
+		}
+		check(t, os.Remove(renamed))
+	}
 	// The same bytes under another name, and what never ends.
 	aside := filepath.Join(t.TempDir(), "aside")
 	check(t, os.Rename(last, aside))

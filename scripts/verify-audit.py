@@ -15,11 +15,14 @@ def read(directory, name):
 
 
 def check(directory):
-    names = sorted(n for n in os.listdir(directory) if re.fullmatch(r"audit-\d+\.jsonl", n))
+    names = sorted(n for n in os.listdir(directory) if n.startswith("audit-") and n.endswith(".jsonl"))
     number, prev, torn = 0, "0" * 64, None
     for name in names:
         if torn:
             return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
+        first = re.fullmatch(r"audit-(0[0-9]{11}|[1-9][0-9]{11,18})\.jsonl", name)
+        if not first:
+            return f"{name!a}: is not a name that a log file has"
         data, start = read(directory, name), 0
         for at, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+", data), 1):
             body, _, tail = line.rpartition(b',"hash":"')
@@ -29,6 +32,8 @@ def check(directory):
                 record = json.loads(line)
                 if (record["seq"], record["prev"]) != (number + 1, prev):
                     return f"{name}:{at}: record {record['seq']} does not follow record {number}"
+                if start == 0 and record["seq"] != int(first[1]):
+                    return f"{name}:{at}: record {record['seq']} begins the file, but its name says {int(first[1])}"
                 if torn and (record["kind"], record.get("sha256")) != ("log.repair", hashlib.sha256(data[torn[2]:start - 1]).hexdigest()):
                     return f"{torn[0]}:{torn[1]}: is no record, and none accounts for it"
                 number, prev, torn = record["seq"], record["hash"], None

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"skillrun/profiles"
 )
@@ -174,7 +175,7 @@ func Compose(in Input) (*Set, []Finding, error) {
 		if e.Effect != Allow {
 			return nil, nil, errorAt(e.Pos, "a grant can only allow")
 		}
-		if d := s.deniedOutright(e.Capability); d != nil {
+		if d := s.deniedOutright(e.Capability, time.Time{}); d != nil {
 			findings = append(findings, Finding{d.Pos, fmt.Sprintf("denies %s, so that the grant of it has no effect", e.Capability)})
 		}
 	}
@@ -306,19 +307,30 @@ func (s *Set) limit(in *Input, docs []*Document) {
 	}
 }
 
-// deniedOutright finds an entry that denies all of a capability: a deny
-// without a scope which no entry of its source outranks.
-func (s *Set) deniedOutright(capability string) *Entry {
+// deniedOutright finds an entry that denies all of a capability at a time: a deny
+// without a scope above which its source grants nothing.
+func (s *Set) deniedOutright(capability string, now time.Time) *Entry {
 	for _, l := range s.layers() {
-		if es := l.of(capability); len(es) > 0 && es[0].Effect == Deny && !es[0].Constraints.narrows() {
-			return &es[0]
+		es := l.of(capability)
+		if i := l.outright(capability, now); i >= 0 && !slices.ContainsFunc(es[:i], func(e Entry) bool { return e.Effect != Deny }) {
+			return &es[i]
 		}
 	}
 	return nil
 }
 
-// Denies says whether all of a capability is denied, whatever the user grants.
-func (s *Set) Denies(capability string) bool { return s.deniedOutright(capability) != nil }
+// outright gives the place of the entry of a layer that denies all of a capability but
+// for what the entries above it say, -1 if there is none.
+func (l *layer) outright(capability string, now time.Time) int {
+	return slices.IndexFunc(l.of(capability), func(e Entry) bool {
+		return e.Effect == Deny && !e.Constraints.narrows() && !e.expired(now)
+	})
+}
+
+// Denies says whether all of a capability is denied at a time, whatever the user grants.
+func (s *Set) Denies(capability string, now time.Time) bool {
+	return s.deniedOutright(capability, now) != nil
+}
 
 // layers lists all sources that can deny.
 func (s *Set) layers() []*layer {

@@ -79,6 +79,17 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// An entry that has expired denies nothing.
+func TestExpiredDenial(t *testing.T) {
+	for expires, want := range map[string]bool{"2026-05-04T11:00:00Z": true, "2026-05-04T13:00:00Z": false} {
+		d := parse(t, "m.json", `{"permissions": [{"capability": "filesystem.read", "effect": "allow"}, {"capability": "filesystem.read", "effect": "deny", "priority": 1, "expires_at": "`+expires+`"}]}`)
+		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved})
+		if got := lower(t, s, inputs("true")).Allows("/home/u/data/a.csv", profiles.Read).Allowed; got != want || s.Denies("filesystem.read", noon) == want {
+			t.Errorf("until %s: read %v", expires, got)
+		}
+	}
+}
+
 func TestRateLimit(t *testing.T) {
 	d := parse(t, "m.json", `{"permissions":[{"capability":"tool.invoke","effect":"allow","constraints":{"rate_limit":{"max":2,"per":"hour"}}}]}`)
 	s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved})

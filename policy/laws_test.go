@@ -3,6 +3,7 @@ package policy_test
 import (
 	"bytes"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -165,6 +166,60 @@ func TestFloorsHold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What an entry denies no run does, whatever other entries its source has.
+func TestDenialsHold(t *testing.T) {
+	place := policy.Place{Workspace: "/w", Skill: "/skills/pdf", Home: "/home/u"}
+	for _, c := range []struct {
+		capability string
+		access     profiles.Access // 0 for the network's
+	}{
+		{"filesystem.read", profiles.Read}, {"filesystem.write", profiles.Write}, {"filesystem.write", profiles.Create}, {"filesystem.delete", profiles.Delete},
+		{"source_code.write", profiles.Write}, {"source_code.execute", profiles.Execute}, {"web.post", 0}, {"network.client", 0}, {"external_api.call", 0},
+	} {
+		t.Run(c.capability+" "+c.access.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				document := func(effects ...policy.Effect) []*policy.Document {
+					d := drawDocument(t, effects...)
+					for i := range d.Entries {
+						d.Entries[i].Capability = c.capability // of another it would be about that
+					}
+					return []*policy.Document{d}
+				}
+				in := policy.Input{Documents: document(anyEffect...), Ceilings: document(anyEffect...), Floors: document(policy.Deny), Grants: document(policy.Allow)[0].Entries, Tier: policy.Approved, Approve: policy.ApproveDeclared}
+				if rapid.Bool().Draw(t, "no ceiling") {
+					in.Ceilings = nil
+				}
+				s, _, err := policy.Compose(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := s.Profile(machine(), inputs("true"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				denied := func(r policy.Request) bool {
+					r.Capability, r.Place, r.Time = c.capability, place, noon
+					a := s.Decide(r)
+					return a.Entry != nil && a.Effect == policy.Deny
+				}
+				for _, path := range drawnPaths {
+					if c.access != 0 && denied(policy.Request{Paths: []string{path}}) && p.Allows(path, c.access).Allowed && path != "/skills/pdf/SKILL.md" {
+						t.Fatalf("%s %s is denied, and allowed by %+v", c.access, path, p.Allows(path, c.access).Rule)
+					}
+				}
+				for _, host := range drawnHosts {
+					v := p.Reaches(host, 443, profiles.TCP)
+					gap := slices.ContainsFunc(p.Demands, func(d profiles.Demand) bool { return d.Name == profiles.ClauseScope })
+					public := v.Host != nil && v.Host.Host == "*" && !v.Host.Private && host == "localhost" // its addresses are not
+					if c.access == 0 && denied(policy.Request{Hosts: []string{host + ":443"}}) && v.Allowed && !gap && !public {
+						t.Fatalf("%s is denied, and reached by %+v", host, v.Host)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestCompositionIsOrderFree(t *testing.T) {

@@ -197,8 +197,13 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 	defer func() { l.excepts = append(before, l.excepts...) }()
 	granted := l.fragment(c, l.set.grants.of(c.Name), true).rights
 	var blocked []blockedHost
+	var above [][]Entry // what stands above a denial of all there is: nothing else is granted
 	for _, layer := range l.set.layers() {
-		denied := l.fragment(c, layer.of(c.Name), false)
+		entries := layer.of(c.Name)
+		if i := layer.outright(c.Name, l.in.Now); i >= 0 {
+			above = append(above, entries[:i])
+		}
+		denied := l.fragment(c, entries, false)
 		p.Denials = append(p.Denials, denied.rights.Denials...)
 		p.Env.Deny = append(p.Env.Deny, denied.rights.Env.Deny...)
 		blocked = append(blocked, denied.blocked...)
@@ -208,15 +213,14 @@ func (l *lowering) capability(p *profiles.Profile, c *Capability) {
 			}
 		}
 	}
-	if l.set.deniedOutright(c.Name) != nil {
-		l.excepts = nil
-		return
-	}
 	rights := &profiles.Profile{}
 	if own := l.set.pool.of(c.Name); len(own) > 0 {
 		rights = l.within(c, l.fragment(c, own, false).rights)
 	}
 	merge(rights, granted)
+	for _, entries := range above {
+		rights = rights.Intersect(l.fragment(c, answered(entries), false).rights)
+	}
 	l.block(rights, c, blocked)
 	rights.Denials = nil
 	merge(p, rights)
@@ -275,18 +279,23 @@ func (l *lowering) within(c *Capability, rights *profiles.Profile) *profiles.Pro
 		case !ceiling.bounds(c.Name):
 		case len(entries) > 0:
 			// Whether a ceiling asks was settled with the entry's own effect.
-			open := slices.Clone(entries)
-			for j := range open {
-				if open[j].Effect == Confirm {
-					open[j].Effect = Allow
-				}
-			}
-			rights = rights.Intersect(l.fragment(c, open, false).rights)
+			rights = rights.Intersect(l.fragment(c, answered(entries), false).rights)
 		default:
 			return &profiles.Profile{}
 		}
 	}
 	return rights
+}
+
+// answered gives entries as if all that ask had been answered with yes.
+func answered(entries []Entry) []Entry {
+	open := slices.Clone(entries)
+	for i := range open {
+		if open[i].Effect == Confirm {
+			open[i].Effect = Allow
+		}
+	}
+	return open
 }
 
 // fragment is what one source's entries for a capability come to.
@@ -490,7 +499,7 @@ func merge(a, b *profiles.Profile) {
 // replace gives who may write a control file by its name the right to delete it, as
 // git and editors do to write one anew: what may be written can be emptied, too.
 func (l *lowering) replace(p *profiles.Profile) {
-	if l.set.deniedOutright("filesystem.delete") != nil {
+	if l.set.Denies("filesystem.delete", l.in.Now) {
 		return
 	}
 	for i := range l.excepts {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"skillrun/policy"
 	"skillrun/profiles"
@@ -150,7 +151,7 @@ func grantOf(j *job, d *sandbox.Refusal, workspace string) string {
 // is of TCP and for reading, and a policy may deny it.
 func hostGrant(j *job, d *sandbox.Refusal) string {
 	const install = "package.install"
-	if group := profiles.Registry(d.Host, d.Port); group != "" && d.Grantable && d.Verdict.Host == nil && !strings.HasPrefix(d.What, string(egress.DoorUDP)) && !j.set.Denies(install) {
+	if group := profiles.Registry(d.Host, d.Port); group != "" && d.Grantable && d.Verdict.Host == nil && !strings.HasPrefix(d.What, string(egress.DoorUDP)) && !j.set.Denies(install, time.Now()) {
 		return install + ":" + group
 	}
 	return d.Grant()

@@ -231,8 +231,7 @@ func disagreements(a, b *layer, da, db *Document) []Finding {
 func (s *Set) settle(approve Approve, accepted []string) {
 	if s.Tier == Isolated {
 		s.pool.entries = slices.DeleteFunc(s.pool.entries, func(e Entry) bool {
-			g := Lookup(e.Capability).Group
-			return e.Effect != Deny && (g == "Network" || g == "Secrets")
+			return e.Effect != Deny && Lookup(e.Capability).isolated()
 		})
 	}
 	for i := range s.pool.entries {

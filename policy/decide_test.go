@@ -79,6 +79,23 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A skill that calls itself isolated reaches no host, by whatever capability that
+// would be, in a run and in a session.
+func TestIsolated(t *testing.T) {
+	for _, c := range policy.Taxonomy() {
+		d := parse(t, "m.json", `{"permissions": [{"capability": "`+c.Name+`", "effect": "allow"}]}`)
+		reaches := func(tier policy.Tier) (run bool, pool int) {
+			s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: tier, Approve: policy.ApproveDeclared})
+			return lower(t, s, inputs("true")).Network.Mode != profiles.NetNone, len(policy.Pool([]*policy.Document{d}, tier, nil, "skill:x"))
+		}
+		run, _ := reaches(policy.Untrusted)
+		isolated, pool := reaches(policy.Isolated)
+		if isolated || run && pool > 0 {
+			t.Errorf("%s: a run reaches hosts: %v; entries in a session: %d", c.Name, isolated, pool)
+		}
+	}
+}
+
 // An entry that has expired denies nothing.
 func TestExpiredDenial(t *testing.T) {
 	for expires, want := range map[string]bool{"2026-05-04T11:00:00Z": true, "2026-05-04T13:00:00Z": false} {

@@ -27,7 +27,7 @@ func Pool(docs []*Document, tier Tier, hosts []string, source string) []Entry {
 	for _, e := range entries {
 		e.Source, e.Granted = source, e.Granted.UTC()
 		if tier == Isolated && e.Effect != Deny {
-			if g := Lookup(e.Capability).Group; g == "Network" || g == "Secrets" {
+			if Lookup(e.Capability).isolated() {
 				continue
 			}
 		}

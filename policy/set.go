@@ -237,3 +237,8 @@ func networked(c *Capability) bool {
 	}
 	return false
 }
+
+// isolated says whether an isolated skill has no such right: it reaches hosts, or secrets.
+func (c *Capability) isolated() bool {
+	return c.Group == "Network" || c.Group == "Secrets" || c.means == installPackages || c.means == pushCommits
+}

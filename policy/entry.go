@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -343,7 +344,11 @@ func (e *Entry) what() string {
 		fmt.Fprintf(&b, " scope=%q", values(c.Scope))
 	}
 	for _, a := range c.Arguments {
-		fmt.Fprintf(&b, " %s=%q", a.Name, a.Values)
+		name := a.Name
+		if name != "names" && name != "modes" { // any word, such as scope
+			name = strconv.Quote(name)
+		}
+		fmt.Fprintf(&b, " %s=%q", name, a.Values)
 	}
 	if len(c.AllowedCommands) > 0 {
 		fmt.Fprintf(&b, " commands=%q", values(c.AllowedCommands))

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -76,16 +77,39 @@ func TestQuestionsNeverSayMore(t *testing.T) {
 	d := parse(t, "skillguard-manifest.json", `{
   "skill_metadata": {"name": "pdf"},
   "permissions": [
-    {"capability": "filesystem.write", "effect": "confirm", "constraints": {"resource_scope": ["out", "~/x, asked for each time", "a\"b"]}, "fallback_msg": "the report\" (checked, harmless)"}
+    {"capability": "filesystem.write", "effect": "confirm", "constraints": {"resource_scope": ["out", "~/x, asked for each time", "a\"b"], "arguments": {"how: once) (x": "y"}}, "fallback_msg": "the report\" (checked, harmless)"}
   ]
 }`)
 	questions := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk}).Pending()
 	if len(questions) != 1 {
 		t.Fatalf("pending: %+v", questions)
 	}
-	const want = `create and change files: out, "~/x, asked for each time", "a'b" - the skill says "the report' (checked, harmless)"`
+	const want = `create and change files: out, "~/x, asked for each time", "a'b" ("how: once) (x": y) - the skill says "the report' (checked, harmless)"`
 	if got := questions[0].Text; got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// Whoever says yes to one entry says yes to no other, whatever their arguments are called.
+func TestKeysDiffer(t *testing.T) {
+	for _, arguments := range []string{`{"scope": ["out"]}`, `{"scope=[\"out\"] names": ["A"]}`} {
+		scoped := `{"capability": "filesystem.read", "priority": 1, "constraints": {"resource_scope": ["out"]}}`
+		if strings.Contains(arguments, "names") {
+			scoped = strings.Replace(scoped, `["out"]}`, `["out"], "arguments": {"names": ["A"]}}`, 1)
+		}
+		d := parse(t, "skillguard-manifest.json", `{"permissions": [`+scoped+`, {"capability": "filesystem.read", "constraints": {"arguments": `+arguments+`}}]}`)
+		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk})
+		for _, q := range s.Pending() {
+			if len(q.Entry.Constraints.Scope) == 0 {
+				continue
+			}
+			if p := lower(t, s.Accept(q.Key), inputs("true")); p.Allows("/home/u/data/a.csv", profiles.Read).Allowed || !p.Allows("/w/out/x", profiles.Read).Allowed {
+				t.Errorf("%s: a yes to %q is one to all files", arguments, q.Text)
+			}
+		}
+		if n := len(s.Pending()); n != 2 {
+			t.Errorf("%s: %d questions", arguments, n)
+		}
 	}
 }
 

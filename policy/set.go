@@ -179,7 +179,7 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 	}
 	for _, a := range cons.Arguments {
 		if a.Name != "names" {
-			b.WriteString(" (" + a.Name + ": " + listed(a.Values, " ,()\"") + ")")
+			b.WriteString(" (" + listed([]string{a.Name}, " ,:()\"") + ": " + listed(a.Values, " ,()\"") + ")")
 		}
 	}
 	b.WriteString(e.terms())

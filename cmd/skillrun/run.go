@@ -114,6 +114,9 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if j.unsettled != nil {
 		return nil, j.refused(c, j.unsettled)
 	}
+	if err := j.makeState(state); err != nil {
+		return nil, err
+	}
 	known := approvalsAsOf(j.host)
 	started := startWithin(j.set.Limits.Wall)
 	defer started()

@@ -3,8 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
+	"skillrun/audit"
 	"skillrun/profiles"
 )
 
@@ -56,4 +59,18 @@ func (j *job) stateDir() (string, error) {
 		return "", fmt.Errorf("state directory %s lies inside %s, which the run or its skill could change", quote(dir), quote(tree))
 	}
 	return dir, nil
+}
+
+// makeState begins the record where there is none: what is not there yet when a run is
+// planned is not hidden from it.
+func (j *job) makeState(dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	log, err := audit.Open(dir, audit.Options{})
+	if err != nil {
+		return withHint{err, stateHint}
+	}
+	j.host.FS = newSnapshot()
+	return log.Close()
 }

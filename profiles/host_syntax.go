@@ -113,11 +113,29 @@ func publicSuffix(suffix string) (reason string, ok bool) {
 		}
 	}
 	for _, row := range suffixRows {
-		if row.Name == suffix || strings.HasSuffix(row.Name, "."+suffix) {
+		if endsIn(row.Name, suffix) {
 			return row.Reason, true
 		}
 	}
 	return "", false
+}
+
+// endsIn says whether suffix is the last labels of a row's name, where "*" stands for
+// any label.
+func endsIn(name, suffix string) bool {
+	for {
+		var n, s string
+		name, n = cutDot(name)
+		suffix, s = cutDot(suffix)
+		switch {
+		case n != s && n != "*":
+			return false
+		case suffix == "":
+			return true
+		case name == "":
+			return false
+		}
+	}
 }
 
 // cutDot splits a name at its last dot; without one, everything is last.

@@ -182,9 +182,9 @@ func (c *compiler) receiptNetwork() {
 func (c *compiler) receiptProcess() {
 	f, ns, land := c.f, c.plan.Namespaces != 0, c.f.Landlock > 0
 	switch {
-	case ns && land && f.Landlock < 6:
-		c.add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace", "")
-	case ns && land:
+	case ns && land && f.Landlock < 6 && c.listens:
+		c.add(profiles.ClauseProcesses, profiles.Supervised, "pid namespace, supervisor (signals to its own group)", "")
+	case ns && land && f.Landlock >= 6:
 		c.add(profiles.ClauseProcesses, profiles.Kernel, "pid namespace, landlock scopes", "")
 	case f.Landlock >= 6:
 		c.add(profiles.ClauseProcesses, profiles.Kernel, "landlock scopes", "")

@@ -104,6 +104,11 @@ func (p *Plan) Masks() bool {
 	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Kind == MountMaskFile })
 }
 
+// Scoped says whether Landlock keeps the run's signals to itself.
+func (p *Plan) Scoped() bool {
+	return slices.ContainsFunc(p.Layers, func(r Ruleset) bool { return r.Scoped != 0 })
+}
+
 // Hidden lists the denied names that exist and were taken out of what is granted,
 // by cutting it or by masks, sorted.
 func (p *Plan) Hidden() []string {

@@ -266,6 +266,8 @@ func NotifyRules() []SyscallRule {
 		{For: NotifyMetadata, Action: Notify, Calls: "setpriority ioprio_set", When: notZero(1), Reason: "the same; who is asked for by user or group is refused"},
 		{For: NotifyMetadata, Action: Notify, Calls: "setpgid", When: notZero(1),
 			Reason: "the terminal stops a whole group for what one of it does: the run's own groups only"},
+		{For: NotifyMetadata, Unless: NotifyKill, Action: Notify, Calls: "kill", When: masked(0, low32, 0),
+			Reason: "the caller's own group: at a terminal it has processes from outside, in a PID namespace, too"},
 		{For: NotifySockets, Action: Notify, Calls: "socket", When: family(afUnix), Reason: "made by the supervisor, which keeps a copy until connect"},
 		{For: NotifySockets, Unless: OwnNetwork, Action: Notify, Calls: "socket", When: family(afInet), Reason: "made by the supervisor, bound to lo"},
 		{For: NotifySockets, Unless: OwnNetwork, Action: Notify, Calls: "socket", When: family(afInet6), Reason: "made by the supervisor, bound to lo"},

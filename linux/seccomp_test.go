@@ -391,6 +391,11 @@ var featured = []struct {
 		{"execve", 59, 221, [6]uint64{0x1000, 0x2000, 0x3000}, "notify"},
 		{"execveat", 322, 281, [6]uint64{3, 0x1000, 0, 0, 0x1000}, "notify"},
 	}},
+	{linux.NotifyMetadata, []expectation{
+		{"kill, the caller's group", 62, 129, [6]uint64{high, 15}, "notify"},
+		{"kill, itself", 62, 129, [6]uint64{77, 15}, "allow"},
+		{"kill, everybody", 62, 129, [6]uint64{1<<64 - 1, 15}, "allow"},
+	}},
 	{linux.NotifyKill, []expectation{
 		{"kill", 62, 129, [6]uint64{77, 15}, "notify"},
 		{"tkill", 200, 130, [6]uint64{}, "notify"},

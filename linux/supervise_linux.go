@@ -86,6 +86,8 @@ type Supervision struct {
 	// OwnProcesses says that the run has a PID namespace of its own: no number
 	// of a process in it is that of one outside.
 	OwnProcesses bool
+	// Scoped says that Landlock lets the run's signals reach nobody else.
+	Scoped bool
 	// Umask is the launcher's.
 	Umask uint32
 	// Verdict is called for each refusal, from the Supervisor's threads, one

@@ -11,7 +11,8 @@ import (
 
 // The handlers of calls that send signals, for kernels whose Landlock does not
 // scope them. They are used without a PID namespace, so that the caller's
-// numbers are ours. Targets are pinned by a pidfd before they are looked at.
+// numbers are ours; only the caller's own group is asked about in one, too, which
+// takes no number. Targets are pinned by a pidfd before they are looked at.
 
 // stat gives parent and process group of a process.
 func (s *Supervisor) stat(pid int) (parent, group int, ok bool) {
@@ -149,6 +150,8 @@ func (s *Supervisor) processes() (pids []int, err error) {
 func serveKill(r *request) {
 	pid, sg := int(int32(r.args[0])), sign{number: int(int32(r.args[1]))}
 	switch {
+	case r.s.config.Scoped:
+		r.resume() // the kernel decides, by numbers in registers
 	case pid > 0:
 		r.fail(r.signal(pid, sg))
 	case pid == -1:

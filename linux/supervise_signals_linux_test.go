@@ -1,6 +1,7 @@
 package linux_test
 
 import (
+	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -46,5 +47,60 @@ func TestSupervisedSignals(t *testing.T) {
 	}
 	if r := c.bare(argv...); r.code != 0 || r.out != "kill yes\nkill group yes\ntgkill yes\nsigqueue yes\npidfd yes\n"+own {
 		t.Errorf("control: exit %d\n%s", r.code, r.out)
+	}
+}
+
+// groupScript signals the process group that it is in, when it is told to.
+const groupScript = `
+import os, signal
+child, heard = os.fork(), []
+if child == 0: signal.pause()
+signal.signal(signal.SIGUSR1, lambda *a: heard.append(1))
+input(); os.kill(0, signal.SIGUSR1)
+print(len(heard), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+`
+
+// TestSignalsToOwnGroup: at a terminal a run is in its caller's process group, with
+// processes from outside, and a PID namespace does not keep kill(0) from those.
+func TestSignalsToOwnGroup(t *testing.T) {
+	c := newCell(t)
+	c.write(c.outside+"/script.py", groupScript)
+	stdin, tell, err := os.Pipe()
+	must(t, err)
+	defer stdin.Close()
+	defer tell.Close()
+	c.stdin = stdin
+	var other *exec.Cmd
+	begin := func(group int) {
+		other = exec.Command("sleep", "600")
+		other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: group}
+		must(t, other.Start())
+		_, err := tell.WriteString("go\n")
+		must(t, err)
+	}
+	c.before = func(_ *linux.Supervisor, cmd *exec.Cmd) { begin(cmd.Process.Pid) }
+	argv := []string{"python3", c.outside + "/script.py"}
+	const own = "1 -10\n"
+	ended := func() syscall.Signal {
+		syscall.Kill(other.Process.Pid, syscall.SIGKILL)
+		other.Wait()
+		return other.ProcessState.Sys().(syscall.WaitStatus).Signal()
+	}
+	for _, features := range []linux.FilterFeatures{c.features, c.features | linux.NotifyKill} {
+		c.features = features
+		if r := c.run(argv...); r.code != 0 || r.out != own {
+			t.Errorf("exit %d\n%s%s", r.code, r.out, c.explain())
+		}
+		if got := ended(); got != syscall.SIGKILL {
+			t.Errorf("features %#x: a process outside got %v", features, got)
+		}
+	}
+	// Where Landlock scopes signals the caller goes on. Here it does not.
+	c.features, c.config = linux.NotifyMetadata, func(s *linux.Supervision) { s.Scoped = true }
+	if r := c.run(argv...); r.code != 0 || r.out != own {
+		t.Errorf("control: exit %d\n%s", r.code, r.out)
+	}
+	if got := ended(); got != syscall.SIGUSR1 {
+		t.Errorf("control: the process outside got %v", got)
 	}
 }

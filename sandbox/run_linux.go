@@ -403,6 +403,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 		OwnNetwork:   plan.Namespaces&linux.NSNet != 0,
 		Egress:       leads,
 		OwnProcesses: plan.Namespaces&linux.NSPID != 0,
+		Scoped:       plan.Scoped(),
 		MountPoints:  plan.MountPoints(),
 		Masks:        plan.Masks(),
 		Umask:        ownUmask,

@@ -175,7 +175,7 @@ func (c *compiler) receiptNetwork() {
 	case len(c.p.Sockets) > 0:
 		c.add(profiles.ClauseUnix, profiles.None, "", "granted sockets need the supervisor")
 	default:
-		c.either(profiles.ClauseUnix, f.Seccomp, "seccomp: no unix sockets but pairs", noSeccomp)
+		c.either(profiles.ClauseUnix, f.Seccomp, "seccomp: no unix sockets but pairs of streams", noSeccomp)
 	}
 }
 

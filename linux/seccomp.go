@@ -16,8 +16,8 @@ const (
 	// NoInternet refuses socket(AF_INET), socket(AF_INET6) and
 	// socket(AF_NETLINK).
 	NoInternet FilterFeatures = 1 << iota
-	// NoSupervisor refuses what nobody would rule on: socket(AF_UNIX), where
-	// socketpair works, and memory that could be executed.
+	// NoSupervisor refuses what nobody would rule on: socket(AF_UNIX) and pairs of
+	// datagram sockets, where those of streams work, and memory that could be executed.
 	NoSupervisor
 	// NoFork refuses new processes; threads and exec work.
 	NoFork

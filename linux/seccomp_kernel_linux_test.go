@@ -146,6 +146,7 @@ var featureProbes = []struct {
 	{linux.NoInternet, probe{"socket IPv4", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_DGRAM}, unix.EACCES, false}},
 	{linux.NoInternet, probe{"socket netlink", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW}, unix.EAFNOSUPPORT, false}},
 	{linux.NoSupervisor, probe{"socket unix", unix.SYS_SOCKET, [6]uintptr{unix.AF_UNIX, unix.SOCK_STREAM}, unix.EACCES, false}},
+	{linux.NoSupervisor, probe{"socketpair datagram", unix.SYS_SOCKETPAIR, [6]uintptr{unix.AF_UNIX, unix.SOCK_DGRAM, 0, page}, unix.EACCES, false}},
 	{linux.NoSupervisor, probe{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page}, unix.EACCES, false}},
 	{linux.NotifyNames, probe{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page}, unix.ENOSYS, false}},
 	{linux.NoFork, probe{"clone", unix.SYS_CLONE, [6]uintptr{unix.CLONE_SIGHAND}, unix.EPERM, false}}, // EINVAL without CLONE_VM

@@ -96,6 +96,10 @@ func socketOf(f, typ, protocol uint64) []ArgCond {
 	return []ArgCond{{Arg: 0, Mask: low32, Value: f}, {Arg: 1, Mask: sockTypeMask, Value: typ}, {Arg: 2, Mask: low32, Value: protocol}}
 }
 
+func pairOf(typ uint64) []ArgCond {
+	return []ArgCond{{Arg: 0, Mask: low32, Value: afUnix}, {Arg: 1, Mask: sockTypeMask, Value: typ}}
+}
+
 func rawSocketOf(f uint64) []ArgCond {
 	return []ArgCond{{Arg: 0, Mask: low32, Value: f}, {Arg: 1, Mask: sockTypeMask, Value: sockRaw}}
 }

@@ -300,6 +300,9 @@ var featured = []struct {
 		{"memfd_create", 319, 279, [6]uint64{0x1000, 1}, "EACCES"},
 		{"memfd_create, high bits", 319, 279, [6]uint64{0x1000, high * 8}, "EACCES"},
 		{"memfd_create NOEXEC_SEAL", 319, 279, [6]uint64{0x1000, 9}, "allow"},
+		{"socketpair datagram", 53, 199, [6]uint64{1, 2 | 0x80000, 0}, "EACCES"},
+		{"socketpair raw", 53, 199, [6]uint64{high | 1, high | 3, 0}, "EACCES"},
+		{"socketpair seqpacket", 53, 199, [6]uint64{1, 5, 0}, "allow"},
 		{"socketpair", 53, 199, [6]uint64{1, 1, 0}, "allow"},
 	}},
 	{linux.NoFork, []expectation{

@@ -199,6 +199,7 @@ func ArgumentRules() []SyscallRule {
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x8008f513), Reason: "F2FS_IOC_RESERVE_COMPRESS_BLOCKS, the way back"},
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x4004f50d), Reason: "F2FS_IOC_SET_PIN_FILE, through a reading descriptor: the file stays where it lies on the disk"},
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40047211), Reason: "FAT_IOCTL_SET_ATTRIBUTES, file flags of FAT"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40088302), Reason: "ZFS_IOC_SETDOSFLAGS, those of ZFS: one makes a file unwritable"},
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0xc0506617),
 			Reason: "FS_IOC_ADD_ENCRYPTION_KEY: keys of a whole file system, which the user's other programs use"},
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0xc0406618), Reason: "FS_IOC_REMOVE_ENCRYPTION_KEY locks the user's encrypted directories"},

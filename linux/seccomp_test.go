@@ -135,6 +135,7 @@ var hostile = []expectation{
 	{"ioctl OCFS2_IOC_REFLINK", 16, 29, [6]uint64{0, 0x40186f04}, "EPERM"},
 	{"ioctl BCH_IOCTL_SUBVOLUME_CREATE", 16, 29, [6]uint64{0, 0x4020bc10}, "EPERM"},
 	{"ioctl BCH_IOCTL_SUBVOLUME_DESTROY", 16, 29, [6]uint64{0, 0x4020bc11}, "EPERM"},
+	{"ioctl ZFS_IOC_SETDOSFLAGS", 16, 29, [6]uint64{0, 0x40088302}, "EPERM"},
 	{"ioctl FAT_IOCTL_SET_ATTRIBUTES", 16, 29, [6]uint64{0, 0x40047211}, "EPERM"},
 	{"ioctl FS_IOC_ADD_ENCRYPTION_KEY", 16, 29, [6]uint64{0, 0xc0506617}, "EPERM"},
 	{"ioctl FS_IOC_REMOVE_ENCRYPTION_KEY", 16, 29, [6]uint64{0, 0xc0406618}, "EPERM"},

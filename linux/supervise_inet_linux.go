@@ -215,8 +215,17 @@ func (n *inet) newStream(domain, typ, proto int) (int, unix.Errno) {
 }
 
 // stay keeps a stream on this machine: for good, without a capability that the
-// run does not have.
-func stay(fd int) unix.Errno { return errno(unix.BindToDevice(fd, "lo")) }
+// run does not have. It fails for one that the run has bound to another device.
+func stay(fd int) unix.Errno {
+	const device = "lo"
+	err := unix.BindToDevice(fd, device)
+	if err == unix.EPERM {
+		if is, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE); err == nil && is == device {
+			return 0
+		}
+	}
+	return errno(err)
+}
 
 // connect serves connect(2).
 func (n *inet) connect(r *request, k *inetSocket) {
@@ -350,7 +359,7 @@ func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort, connect func(
 	k.led = to
 	n.mu.Unlock()
 	if n.roams {
-		if e := stay(fd); e != 0 && e != unix.EPERM { // it stays already
+		if e := stay(fd); e != 0 {
 			return e
 		}
 	}

@@ -369,7 +369,7 @@ func TestSupervisedInternetAttacks(t *testing.T) {
 // listenScript binds at ports of three kinds, given: granted at every address,
 // granted on loopback, not granted. It prints the device of each socket.
 const listenScript = `
-import socket, sys
+import os, socket, sys
 S, anywhere, here, own = socket.SOCK_STREAM, *map(int, sys.argv[1:4])
 def device(s): return s.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).rstrip(b"\0").decode() or "any"
 all = []
@@ -382,6 +382,10 @@ s = socket.socket(); s.connect(("192.0.2.7", 7000)); print("granted", device(s),
 s = socket.socket(); s.listen(); print("listen", device(s))
 s = socket.socket(); s.bind(("127.0.0.1", 0)); print("bind", device(s))
 s = socket.create_connection(("127.0.0.1", here)); all[1].accept()[0].sendall(b"own"); print(s.recv(9), device(s))
+other = "lo"
+for other in sorted(os.listdir("/sys/class/net"), key="lo".__ne__): pass
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, other.encode())
+print("elsewhere", s.connect_ex(("192.0.2.7", 7000)) if other != "lo" else 1)
 `
 
 // freePort gives a port that nobody has, and that the kernel does not give to
@@ -440,7 +444,7 @@ func TestSupervisedListen(t *testing.T) {
 			r = <-done
 		}
 		want := ports[0] + " any True\n" + ports[1] + " lo True\n" + ports[2] + " lo True\n" +
-			"refused lo\ngranted lo ('192.0.2.7', 7000)\nlisten lo\nbind lo\nb'own' lo\n"
+			"refused lo\ngranted lo ('192.0.2.7', 7000)\nlisten lo\nbind lo\nb'own' lo\nelsewhere 1\n"
 		if r.code != 0 || r.out != want {
 			t.Errorf("exit %d:\n%s\nwant:\n%s", r.code, r.out, want)
 		}

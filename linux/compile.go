@@ -173,6 +173,7 @@ type compiler struct {
 	// leads them to the gate.
 	leads  bool
 	points []point             // sorted by path
+	sieve  *profiles.Sieve     // of the denials, once they are asked for
 	linked map[fileID][]linked // denied files that have other names
 	// granted and inner collect the rules of the first and second layer.
 	granted, inner map[string]uint64
@@ -311,18 +312,29 @@ func (c *compiler) sealed(dir string, err error) bool {
 	return ok && int(st.Uid) != c.f.UID && info.Mode()&0o011 == 0
 }
 
-// denied gives the accesses of a that are refused at p itself.
-func (c *compiler) denied(p string, a profiles.Access) profiles.Access { return denied(c.p, p, a) }
+// touching gives the denials that may have to do with p: whoever goes through all of
+// them for each file takes the square of what an earlier run left.
+func (c *compiler) touching(p string) []*profiles.Denial {
+	if c.sieve == nil {
+		c.sieve = profiles.NewSieve(c.p.Denials)
+	}
+	return c.sieve.Touching(p)
+}
 
-func denied(profile *profiles.Profile, p string, a profiles.Access) profiles.Access {
+// denied gives the accesses of a that are refused at p itself.
+func (c *compiler) denied(p string, a profiles.Access) profiles.Access {
+	return denied(c.touching(p), c.p.Skill, p, a)
+}
+
+// denied is that by the denials that may have to do with p, and a skill.
+func denied(touching []*profiles.Denial, skill, p string, a profiles.Access) profiles.Access {
 	var out profiles.Access
-	for i := range profile.Denials {
-		d := &profile.Denials[i]
+	for _, d := range touching {
 		if carvable(d) && d.Access&a&^out != 0 && d.Covers(p) {
 			out |= d.Access & a
 		}
 	}
-	if profile.Skill != "" && (p == profile.Skill || strings.HasPrefix(p, profile.Skill+"/")) {
+	if skill != "" && inTree(skill, p) {
 		out |= a & (profiles.Write | profiles.Create | profiles.Delete)
 	}
 	return out

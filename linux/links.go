@@ -142,7 +142,7 @@ func (c *compiler) findLinks() {
 	found.DenyAliases(&profiles.Host{Mounts: c.facts.Mounts})
 	c.plan.Linked = found.Denials
 	slices.SortFunc(c.plan.Linked, func(a, b profiles.Denial) int { return strings.Compare(a.Path, b.Path) })
-	c.p = c.plan.WithLinked(c.p)
+	c.p, c.sieve = c.plan.WithLinked(c.p), nil
 	for i := range c.plan.Linked {
 		if d := &c.plan.Linked[i]; carvable(d) {
 			c.addPoint(d.Path, d.Access)

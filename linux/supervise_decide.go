@@ -144,6 +144,13 @@ func (d *decider) denial(pl place, access profiles.Access) *profiles.Denial {
 	return nil
 }
 
+// denied gives the accesses that are refused at path itself.
+func (d *decider) denied(path string) profiles.Access {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	return denied(d.sieve.Touching(path), d.profile.Skill, path, profiles.AllAccess)
+}
+
 // becoming gives the denial of what pl is about to be: who changes a control file as
 // git does makes "config.lock" and renames it, and what has that open by then, or
 // another name of it, has the control file. The run does not even make one: who wants to

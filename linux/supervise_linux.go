@@ -315,8 +315,8 @@ func (s *Supervisor) release() {
 // that is everything else.
 type deniedFiles map[fileID]profiles.Access
 
-func (d deniedFiles) add(id fileID, p *profiles.Profile, path string) {
-	d[id] |= denied(p, path, profiles.AllAccess)
+func (d deniedFiles) add(id fileID, by *decider, path string) {
+	d[id] |= by.denied(path)
 }
 
 // findDenied notes the denied files that exist.
@@ -326,7 +326,7 @@ func (s *Supervisor) findDenied() error {
 		var st unix.Stat_t
 		switch err := unix.Stat(path, &st); {
 		case err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR:
-			s.denied.add(fileID{st.Dev, st.Ino}, s.decider.profile, path)
+			s.denied.add(fileID{st.Dev, st.Ino}, s.decider, path)
 		case err != nil && err != unix.ENOENT && err != unix.EACCES:
 			return fmt.Errorf("cannot look at denied file %s: %w", path, err)
 		}

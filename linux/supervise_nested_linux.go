@@ -361,17 +361,21 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		}
 		in.redirects = append(in.redirects, Redirect{string(pair[0]), to})
 	}
+	hidden := make([]string, len(about.Denied))
+	for i, file := range about.Denied {
+		hidden[i] = string(file)
+	}
+	slices.Sort(hidden)
+	by := newDecider(about.Profile, own, "", hidden, about.Umask)
 	files := deniedFiles{}
-	var hidden []string
-	for _, file := range about.Denied {
-		hidden = append(hidden, string(file))
+	for _, file := range hidden {
 		var o object
-		switch e := r.resolve(&o, unix.AT_FDCWD, string(file), keepLink); {
+		switch e := r.resolve(&o, unix.AT_FDCWD, file, keepLink); {
 		case e == unix.ENOENT || e == unix.ENOTDIR || e == unix.EACCES: // as for the run itself
 		case e != 0:
 			return e
 		case o.fd >= 0 && o.kind != directory:
-			files.add(o.id(), about.Profile, string(file))
+			files.add(o.id(), by, file)
 		}
 		o.close()
 	}
@@ -380,7 +384,7 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		around, in.files = r.inner.rulesets, r.inner.files
 	}
 	in.files = append(slices.Clip(in.files), files)
-	in.deciders = append(slices.Clip(r.deciders), newDecider(about.Profile, own, "", slices.Sorted(slices.Values(hidden)), about.Umask))
+	in.deciders = append(slices.Clip(r.deciders), by)
 	ruleset, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: about.HandledFS, HandledAccessNet: about.HandledNet}, 0)
 	if err != nil {
 		return errno(err)

@@ -56,8 +56,8 @@ func (c *compiler) mask() {
 func (c *compiler) useless(p string) bool {
 	const whole = profiles.Read | profiles.Write | profiles.Create
 	denied := c.denied(p, whole)
-	for i := range c.p.Denials {
-		if d := &c.p.Denials[i]; d.Class == profiles.Control && d.Access&^denied != 0 && d.Covers(p) {
+	for _, d := range c.touching(p) {
+		if d.Class == profiles.Control && d.Access&^denied != 0 && d.Covers(p) {
 			denied |= d.Access
 		}
 	}

@@ -1,18 +1,23 @@
 package profiles
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Sieve tells quickly which few of a profile's denials can have to do with a
 // path: whoever asks about each of ten thousand files cannot hold each against
-// every pattern. What it leaves out neither covers, nor leads to, nor names the
-// path. It is for one goroutine at a time.
+// every denial, of which there may be as many. What it leaves out neither covers,
+// nor leads to, nor names the path. It is for one goroutine at a time.
 type Sieve struct {
 	denials []Denial
 	words   map[string][]int // components of patterns without "*" and "?", folded
 	globs   []globWord
+	sorted  []denialPlace    // of all denials
+	at      map[string][]int // denials by their place
 	dirs    map[string][]int
-	word    []int // of the last name
 	path    string
+	list    []int
 	out     []*Denial // of path
 }
 
@@ -21,16 +26,22 @@ type globWord struct {
 	denial  int
 }
 
+// denialPlace is where a denial is, folded.
+type denialPlace struct {
+	path   string
+	denial int
+}
+
 // sieveDirs bounds the directories that are remembered.
 const sieveDirs = 4096
 
 // NewSieve makes a sieve of denials, which must not change any more.
 func NewSieve(denials []Denial) *Sieve { return &Sieve{denials: denials} }
 
-// sort puts the words of all patterns where they are found again. Many a run
-// asks about nothing.
+// sort puts the words of all patterns, and all places, where they are found again.
+// Many a run asks about nothing.
 func (s *Sieve) sort() {
-	s.words, s.dirs = map[string][]int{}, map[string][]int{}
+	s.words, s.at, s.dirs = map[string][]int{}, make(map[string][]int, len(s.denials)), map[string][]int{}
 	for i := range s.denials {
 		for rest, word := s.denials[i].Match, ""; rest != ""; {
 			rest, word = cutLast(rest)
@@ -41,7 +52,11 @@ func (s *Sieve) sort() {
 			word = Folded(word)
 			s.words[word] = append(s.words[word], i)
 		}
+		at := Folded(s.denials[i].Path)
+		s.at[at] = append(s.at[at], i)
+		s.sorted = append(s.sorted, denialPlace{at, i})
 	}
+	slices.SortFunc(s.sorted, func(a, b denialPlace) int { return strings.Compare(a.path, b.path) })
 }
 
 // Touching gives the denials that may have to do with path, an absolute one, in
@@ -56,32 +71,28 @@ func (s *Sieve) Touching(path string) []*Denial {
 	}
 	s.path = path
 	dir, name := cutLast(path)
-	always, ok := s.dirs[dir]
+	above, ok := s.dirs[dir]
 	if !ok {
-		always = s.directory(dir)
+		above = s.directory(dir)
 		if len(s.dirs) >= sieveDirs {
 			clear(s.dirs)
 		}
-		s.dirs[dir] = always
+		s.dirs[dir] = above
 	}
-	s.word = s.touched(name, s.word[:0])
+	list := s.touched(name, append(s.list[:0], above...))
+	whole := Folded(path)
+	list = append(list, s.at[whole]...)
+	// What it leads to.
+	beneath := strings.TrimSuffix(whole, "/") + "/"
+	i, _ := slices.BinarySearchFunc(s.sorted, beneath, func(p denialPlace, to string) int { return strings.Compare(p.path, to) })
+	for ; i < len(s.sorted) && strings.HasPrefix(s.sorted[i].path, beneath); i++ {
+		list = append(list, s.sorted[i].denial)
+	}
+	slices.Sort(list)
+	s.list = slices.Compact(list)
 	s.out = s.out[:0]
-	if len(s.word) == 0 {
-		for _, i := range always {
-			s.out = append(s.out, &s.denials[i])
-		}
-		return s.out
-	}
-	marks := make([]bool, len(s.denials))
-	for _, list := range [][]int{always, s.word} {
-		for _, i := range list {
-			marks[i] = true
-		}
-	}
-	for i, marked := range marks {
-		if marked {
-			s.out = append(s.out, &s.denials[i])
-		}
+	for _, i := range s.list {
+		s.out = append(s.out, &s.denials[i])
 	}
 	return s.out
 }
@@ -89,23 +100,22 @@ func (s *Sieve) Touching(path string) []*Denial {
 // directory gives the denials that may have to do with anything right beneath
 // dir ("" for the root), whatever its name.
 func (s *Sieve) directory(dir string) []int {
-	marks := make([]bool, len(s.denials))
+	words := map[int]bool{} // denials whose pattern has one of the directory's names
 	for rest, word := dir, ""; rest != ""; {
 		rest, word = cutLast(rest)
 		for _, i := range s.touched(word, nil) {
-			marks[i] = true
+			words[i] = true
 		}
 	}
-	whole := dir
-	if whole == "" {
-		whole = "/"
-	}
 	var list []int
-	for i := range s.denials {
-		d := &s.denials[i]
-		_, inside := d.beneath(whole)
-		if d.leadsTo(whole) && (!inside || dir == "") || inside && (d.Match == "" || marks[i]) {
-			list = append(list, i)
+	for above, last := Folded(dir), false; !last; above, _ = cutLast(above) {
+		if last = above == ""; last {
+			above = "/"
+		}
+		for _, i := range s.at[above] {
+			if s.denials[i].Match == "" || words[i] {
+				list = append(list, i)
+			}
 		}
 	}
 	return list

@@ -9,6 +9,10 @@ import (
 	"skillrun/profiles"
 )
 
+// mostMasks is how many names are masked, of more than that the rest is carved: the
+// kernel takes longer for each mount the more there are, and refuses the 100,000th.
+const mostMasks = 1024
+
 // mask takes the denied names that exist out of the run's view, where it has a
 // mount namespace: then the tree around them can be granted whole, new files
 // can appear beside them, and nothing has to be carved. A name is masked only
@@ -35,6 +39,8 @@ func (c *compiler) mask() {
 		switch {
 		case !ok:
 			rest = append(rest, p) // in a closed directory
+		case len(c.plan.Mounts) >= mostMasks:
+			rest = append(rest, p)
 		case c.respelt(p.path):
 			rest = append(rest, p)
 		case info.IsDir() && slices.ContainsFunc(c.plan.Empty, func(file string) bool { return inTree(p.path, file) }):

@@ -178,7 +178,10 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	}
 	set, findings, err := policy.Compose(in)
 	if err == nil && len(in.Hosts) == 0 && j.skill != nil && set.NeedsHosts() {
-		in.Hosts = scan.Hosts(os.DirFS(j.skill.Dir))
+		var all bool
+		if in.Hosts, all = scan.Hosts(os.DirFS(j.skill.Dir)); !all && len(in.Hosts) > 0 {
+			j.findings = append(j.findings, policy.Finding{What: "the skill has more text than is read for the hosts that it names: those of the rest are not granted, unless its manifest names them"})
+		}
 		set, findings, err = policy.Compose(in)
 	}
 	if errors.Is(err, policy.ErrUntrusted) && in.Tier <= policy.Untrusted && j.skill != nil {

@@ -2,9 +2,10 @@ package scan
 
 import (
 	"io/fs"
+	"maps"
 	"net/netip"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,11 +16,27 @@ import (
 // addresses in text and of the calls of its scripts. Loopback, private and
 // link-local addresses, bare names and what is not exact are left out. Files
 // that cannot be read, are no text or lie in ".git" and "node_modules" count
-// for nothing.
-func Hosts(fsys fs.FS) []string {
-	found := map[string]bool{}
-	files := 0
+// for nothing. all is false where there is more to read than a launch may wait for.
+func Hosts(fsys fs.FS) (hosts []string, all bool) {
+	found, names := map[string]bool{}, 0
+	read, code, steps := 0, 0, 0
+	all = true
+	calls := func(lang, text string) {
+		if code+len(text) > maxText || steps > 4*maxSteps {
+			all = false
+			return
+		}
+		s := newScan(Env{})
+		s.source(lang, text, place{file: "script"})
+		code += len(text)
+		steps += s.steps + 64 // that is what an empty one costs
+		calls(s.result(), found)
+	}
 	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if names++; names > maxNames || read > maxHostText || len(found) > maxHosts {
+			all = false
+			return fs.SkipAll
+		}
 		if err != nil {
 			return nil
 		}
@@ -29,11 +46,12 @@ func Hosts(fsys fs.FS) []string {
 			}
 			return nil
 		}
-		if files++; files > 10*maxFiles || !d.Type().IsRegular() {
+		if !d.Type().IsRegular() {
 			return nil
 		}
 		env := Env{FS: fsys}
 		text, ok := env.read(name)
+		read += len(text)
 		if !ok || !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
 			return nil
 		}
@@ -41,20 +59,23 @@ func Hosts(fsys fs.FS) []string {
 		switch lang := language(name, text); {
 		case path.Ext(name) == ".md" || path.Ext(name) == ".markdown":
 			for _, b := range Blocks(text) {
-				calls(Source(b.Lang, b.Text, Env{}), found)
+				calls(b.Lang, b.Text)
 			}
 		case lang != "" && (path.Ext(name) != "" || strings.HasPrefix(text, "#!")):
-			calls(Source(lang, text, Env{}), found)
+			calls(lang, text)
 		}
 		return nil
 	})
-	var list []string
-	for h := range found {
-		list = append(list, h)
-	}
-	sort.Strings(list)
-	return list
+	return slices.Sorted(maps.Keys(found)), all && len(found) <= maxHosts
 }
+
+// Bounds of what is read for hosts, all files of a skill together; code is bounded as
+// one text is.
+const (
+	maxNames    = 10_000   // files and directories
+	maxHostText = 64 << 20 // bytes
+	maxHosts    = 1000
+)
 
 // calls adds the hosts that a script connects to.
 func calls(r Result, found map[string]bool) {
@@ -67,6 +88,9 @@ func calls(r Result, found map[string]bool) {
 }
 
 func addHost(name string, found map[string]bool) {
+	if len(found) > maxHosts {
+		return
+	}
 	host, _, fault := policy.ParseHost(name)
 	if fault != "" || host == "*" || strings.Contains(host, "/") {
 		return
@@ -121,6 +145,7 @@ type Block struct {
 func Blocks(src string) []Block {
 	var list []Block
 	var open *Block
+	var body strings.Builder // of open
 	fence := ""
 	for _, line := range strings.SplitAfter(src, "\n") {
 		t := strings.TrimSpace(line)
@@ -138,16 +163,19 @@ func Blocks(src string) []Block {
 		}
 		if strings.HasPrefix(t, fence) {
 			if open != nil {
+				open.Text = body.String()
 				list = append(list, *open)
+				body.Reset()
 			}
 			open, fence = nil, ""
 			continue
 		}
 		if open != nil {
-			open.Text += strings.TrimPrefix(line, "$ ")
+			body.WriteString(strings.TrimPrefix(line, "$ "))
 		}
 	}
 	if open != nil {
+		open.Text = body.String()
 		list = append(list, *open)
 	}
 	return list

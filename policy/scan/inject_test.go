@@ -2,6 +2,8 @@ package scan_test
 
 import (
 	"encoding/base64"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -72,7 +74,25 @@ func TestHosts(t *testing.T) {
 		"references/data.md": {Data: []byte("wss://push.example.io/s and mailto:x@mail.example.com\n")},
 	}
 	want := []string{"203.0.113.9", "api.example.net", "build.example.org", "db.example.com", "docs.example.com", "push.example.io"}
-	if diff := cmp.Diff(want, scan.Hosts(fsys)); diff != "" {
-		t.Error(diff)
+	hosts, all := scan.Hosts(fsys)
+	if diff := cmp.Diff(want, hosts); diff != "" || !all {
+		t.Error(all, diff)
+	}
+	// What a launch does not wait for is said not to have been read, and the rest is.
+	script := &fstest.MapFile{Data: []byte("#!/bin/sh\n" + strings.Repeat("true; ", 100_000) + "\n")}
+	for i := range 20 {
+		fsys["many/"+strconv.Itoa(i)+".sh"] = script
+	}
+	fsys["many.md"] = &fstest.MapFile{Data: []byte("```sh\n" + strings.Repeat("\n", 1<<21) + strings.Repeat("```sh\n```\n", 1<<16))}
+	hosts, all = scan.Hosts(fsys)
+	if all || !slices.Contains(hosts, "docs.example.com") || !slices.Contains(hosts, "push.example.io") {
+		t.Errorf("of much text %q, all %t", hosts, all)
+	}
+	text := ""
+	for i := range 5000 {
+		text += "http://h" + strconv.Itoa(i) + ".example.com/ "
+	}
+	if hosts, all := scan.Hosts(fstest.MapFS{"SKILL.md": {Data: []byte(text)}}); all || len(hosts) < 1000 || len(hosts) > 1001 {
+		t.Errorf("of many hosts %d, all %t", len(hosts), all)
 	}
 }

@@ -45,8 +45,8 @@ type decider struct {
 	apart   string   // one of them that outlives it, "" for none
 	hidden  []string // denied names that were there at the start; see [Plan.Hidden]
 	ledger  *ledger
-	umask   uint32   // the launcher's; modes that it would strip are unsafe
-	repos   []string // repositories by other names than ".git", folded
+	umask   uint32          // the launcher's; modes that it would strip are unsafe
+	repos   map[string]bool // repositories by other names than ".git", folded
 }
 
 func newDecider(p *profiles.Profile, own []string, apart string, hidden []string, umask uint32) *decider {
@@ -61,18 +61,23 @@ func newDecider(p *profiles.Profile, own []string, apart string, hidden []string
 
 // repositories gives the directories that something called ".git" leads to: what git
 // obeys in them is denied by name.
-func repositories(denials []profiles.Denial) (list []string) {
-	holds := func(dir, name string) bool {
-		return slices.ContainsFunc(denials, func(d profiles.Denial) bool {
-			return d.Class == profiles.Control && d.Match == "" && d.Path == dir+name
-		})
-	}
-	for i := range denials {
-		if dir, ok := strings.CutSuffix(denials[i].Path, "/config"); ok && dir != "" && holds(dir, "/config") && holds(dir, "/hooks") {
-			list = append(list, profiles.Folded(dir))
+func repositories(denials []profiles.Denial) map[string]bool {
+	hooks, repos := map[string]bool{}, map[string]bool{}
+	of := func(name string, found func(dir string)) {
+		for i := range denials {
+			d := &denials[i]
+			if dir, ok := strings.CutSuffix(d.Path, name); ok && dir != "" && d.Class == profiles.Control && d.Match == "" {
+				found(dir)
+			}
 		}
 	}
-	return list
+	of("/hooks", func(dir string) { hooks[dir] = true })
+	of("/config", func(dir string) {
+		if hooks[dir] {
+			repos[profiles.Folded(dir)] = true
+		}
+	})
+	return repos
 }
 
 func isBeneath(root, path string) bool {
@@ -293,9 +298,10 @@ func (d *decider) repository(path string) (repo, beneath string) {
 	if i := strings.Index(path, dot+"/"); i >= 0 {
 		beneath = path[i+len(dot):]
 	}
-	for _, repo := range d.repos {
-		if isBeneath(repo, path) && len(path)-len(repo) > len(beneath) {
-			beneath = path[len(repo):]
+	for i := range path[:len(path)-len(beneath)] {
+		if path[i] == '/' && d.repos[path[:i]] {
+			beneath = path[i:]
+			break
 		}
 	}
 	return path[:len(path)-len(beneath)], beneath

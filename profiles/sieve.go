@@ -15,7 +15,7 @@ type Sieve struct {
 	globs   []globWord
 	sorted  []denialPlace    // of all denials
 	at      map[string][]int // denials by their place
-	dirs    map[string][]int
+	dirs    map[string][]int // see directory
 	path    string
 	list    []int
 	out     []*Denial // of path
@@ -71,15 +71,7 @@ func (s *Sieve) Touching(path string) []*Denial {
 	}
 	s.path = path
 	dir, name := cutLast(path)
-	above, ok := s.dirs[dir]
-	if !ok {
-		above = s.directory(dir)
-		if len(s.dirs) >= sieveDirs {
-			clear(s.dirs)
-		}
-		s.dirs[dir] = above
-	}
-	list := s.touched(name, append(s.list[:0], above...))
+	list := s.touched(name, append(s.list[:0], s.directory(dir)...))
 	whole := Folded(path)
 	list = append(list, s.at[whole]...)
 	// What it leads to.
@@ -100,24 +92,32 @@ func (s *Sieve) Touching(path string) []*Denial {
 // directory gives the denials that may have to do with anything right beneath
 // dir ("" for the root), whatever its name.
 func (s *Sieve) directory(dir string) []int {
-	words := map[int]bool{} // denials whose pattern has one of the directory's names
-	for rest, word := dir, ""; rest != ""; {
-		rest, word = cutLast(rest)
-		for _, i := range s.touched(word, nil) {
-			words[i] = true
-		}
+	if list, ok := s.dirs[dir]; ok {
+		return list
 	}
 	var list []int
-	for above, last := Folded(dir), false; !last; above, _ = cutLast(above) {
-		if last = above == ""; last {
-			above = "/"
-		}
-		for _, i := range s.at[above] {
-			if s.denials[i].Match == "" || words[i] {
+	whole := "/"
+	if dir != "" {
+		whole = dir
+		above, name := cutLast(dir)
+		list = slices.Clone(s.directory(above))
+		for _, i := range s.touched(name, nil) {
+			if _, inside := s.denials[i].beneath(dir); inside {
 				list = append(list, i)
 			}
 		}
 	}
+	for _, i := range s.at[Folded(whole)] {
+		if s.denials[i].Match == "" {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(s.dirs) >= sieveDirs {
+		clear(s.dirs)
+	}
+	s.dirs[dir] = list
 	return list
 }
 

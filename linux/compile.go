@@ -282,7 +282,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			}
 		}
 		for _, d := range denials.Through(&profiles.Host{OS: "linux", CaseSensitive: true, FS: c.facts.FS}, p, e.Type()) {
-			d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(e.Name())+" leads to it"
+			d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(strings.TrimPrefix(p, denials.Root+"/"))+" leads to it"
 			c.plan.Linked = append(c.plan.Linked, d)
 			c.noteNames(&d, denials.Root)
 			if !inTree(denials.Root, d.Path) {

@@ -151,13 +151,14 @@ func (c *compiler) findLinks() {
 	slices.SortFunc(c.points, func(a, b point) int { return strings.Compare(a.path, b.path) })
 }
 
-// WithLinked gives the profile with the plan's further denials in it.
+// WithLinked gives the profile with the plan's further denials in it. They come
+// first: of several denials a refusal names one that no grant lifts.
 func (p *Plan) WithLinked(profile *profiles.Profile) *profiles.Profile {
 	if len(p.Linked) == 0 {
 		return profile
 	}
 	q := *profile
-	q.Denials = append(slices.Clone(q.Denials), p.Linked...)
+	q.Denials = slices.Concat(p.Linked, q.Denials)
 	return &q
 }
 

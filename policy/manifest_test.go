@@ -113,6 +113,34 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
+// Nobody is asked for what was granted whole.
+func TestGrantedIsNotAsked(t *testing.T) {
+	for _, c := range []struct{ grant, asked string }{
+		{"filesystem.write", "out web"},
+		{"filesystem.write:.", "out web"},
+		{"filesystem.write:elsewhere", "write out web"},
+		{"filesystem.write:out", "write web"},
+		{"filesystem.read:.", "write out web"},
+		{"web.fetch:a.example", "write out web"},
+	} {
+		grant, err := policy.ParseGrant(c.grant, "--grant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for word, entry := range map[string]string{
+			"write": `"filesystem.write", "constraints": {"workspace_only": true}`,
+			"out":   `"filesystem.write", "constraints": {"resource_scope": ["out"]}`,
+			"web":   `"web.fetch", "constraints": {"resource_scope": ["a.example", "10.0.0.1"]}`,
+		} {
+			d := parse(t, "skillguard-manifest.json", `{"skill_metadata": {"name": "x"}, "permissions": [{"effect": "confirm", "capability": `+entry+`}]}`)
+			set := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk, Grants: []policy.Entry{grant}})
+			if got := len(set.Pending()) > 0; got != strings.Contains(c.asked, word) {
+				t.Errorf("--grant %s: %s asked: %v", c.grant, word, got)
+			}
+		}
+	}
+}
+
 func TestManifestToProfile(t *testing.T) {
 	d := parse(t, "skillguard-manifest.json", `{
   "skill_metadata": {"name": "pdf", "version": "1.0", "trust_tier": 2},

@@ -118,13 +118,13 @@ type Question struct {
 
 // Pending gives the entries that the user has to be asked about, the most
 // dangerous first. Entries that only matter to an agent's hook are left out:
-// a run has no use for them.
+// a run has no use for them; and those that a grant gives whole.
 func (s *Set) Pending() []Question {
 	var qs []Question
 	for i := range s.pool.entries {
 		e := &s.pool.entries[i]
 		c := Lookup(e.Capability)
-		if e.Effect != Confirm || !c.Enforced() {
+		if e.Effect != Confirm || !c.Enforced() || s.granted(e) {
 			continue
 		}
 		qs = append(qs, Question{e.Key(), *e, c.Level, s.describe(c, e)})
@@ -133,6 +133,25 @@ func (s *Set) Pending() []Question {
 		return cmp.Or(cmp.Compare(danger(b.Level), danger(a.Level)), strings.Compare(a.Key, b.Key))
 	})
 	return slices.CompactFunc(qs, func(a, b Question) bool { return a.Key == b.Key })
+}
+
+// granted says whether a grant gives all that an entry asks for, as far as both say
+// it in the same words.
+func (s *Set) granted(e *Entry) bool {
+	return slices.ContainsFunc(s.grants.of(e.Capability), func(g Entry) bool {
+		given, asked := &g.Constraints, &e.Constraints
+		wide := *given
+		wide.Scope, wide.Scoped = nil, false
+		switch {
+		case g.Effect != Allow || !g.Expires.IsZero() || wide.narrows() || len(asked.Arguments) > 0:
+			return false
+		case !asked.Scoped:
+			return !given.Scoped || slices.ContainsFunc(given.Scope, func(t Text) bool { return t.Value == "." })
+		}
+		return given.Scoped && !slices.ContainsFunc(asked.Scope, func(t Text) bool {
+			return !slices.ContainsFunc(given.Scope, func(o Text) bool { return o.Value == t.Value })
+		})
+	})
 }
 
 // danger orders levels for prompts: secrets first.

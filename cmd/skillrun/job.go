@@ -362,14 +362,27 @@ func readNamed(file string) ([]byte, error) {
 
 // undeclared says what a run without a manifest gets.
 func (j *job) undeclared() string {
-	if j.skill != nil && j.skill.tier <= policy.Untrusted {
+	who := "no manifest: the run"
+	if j.skill != nil && j.skill.tier <= policy.Untrusted && !j.memory.holds() {
 		what := "no manifest"
 		if !slices.ContainsFunc(j.skill.Files, func(f skill.File) bool { return strings.EqualFold(f.Name, "SKILL.md") }) {
 			what = quote(j.skill.Dir) + " has no SKILL.md and no manifest"
 		}
-		return what + ", and the skill is not an approved one (" + j.skill.why + "): it may read the workspace and run programs, and writing is asked; no network, no secrets"
+		who = what + ", and the skill is not an approved one (" + j.skill.why + "): it"
 	}
-	return "no manifest: the run may read and write the workspace and run programs; no network, no secrets"
+	writes := func(e policy.Entry) bool { return e.Capability == "filesystem.write" }
+	rights := "read the workspace and run programs"
+	switch {
+	case slices.ContainsFunc(j.set.Entries(), func(e policy.Entry) bool { return writes(e) && e.Effect == policy.Allow }):
+		rights = "read and write the workspace and run programs"
+	case j.approve == policy.ApproveAsk && slices.ContainsFunc(j.pending(), func(q policy.Question) bool { return writes(q.Entry) }):
+		rights += ", and writing is asked"
+	}
+	rest := "no network, no secrets"
+	if len(j.set.Grants()) > 0 {
+		rest = "beyond that only what is granted by name"
+	}
+	return who + " may " + rights + "; " + rest
 }
 
 // profile lowers the job's rights to a Profile for this machine.

@@ -87,7 +87,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	for _, f := range j.findings {
 		say("%s", f)
 	}
-	if !j.set.Declared && (j.skill != nil || j.verbose) {
+	if !j.set.Declared && (j.skill != nil || j.verbose) && said.lasting == "" {
 		say("%s", j.undeclared())
 	}
 	if why, grant := j.set.Typed(in.command, time.Now()); grant != "" {

@@ -92,7 +92,11 @@ func (r *recorder) tellUnchanged(code int) {
 		if n := len(r.unchanged) - len(names); n > 0 {
 			names[len(names)-1] += fmt.Sprintf(" and %d more", n)
 		}
-		say("not changed, although the command succeeded: %s, which other programs obey; git takes what is there now for a change of yours: see git status before you commit", strings.Join(names, ", "))
+		git := "" // of what lies in a repository it keeps no versions
+		if slices.ContainsFunc(r.unchanged, func(u unchanged) bool { return !strings.Contains(u.path+"/", "/.git/") }) {
+			git = "; where git was to write it, it takes what is there now for a change of yours: see git status before you commit"
+		}
+		say("not changed, although the command succeeded: %s, which other programs obey%s", strings.Join(names, ", "), git)
 	}
 	if r.tells || code != 0 && !r.show {
 		return

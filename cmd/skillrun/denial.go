@@ -56,7 +56,9 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		return den.Origin.Reason
 	case socketWarning(j.host, d) != "":
 		return socketWarning(j.host, d)
-	case d.Grantable && isLoopback(d.Host) && !(p != nil && ownPort(&p.Network, d.Host, d.Port)):
+	case ahead(p, d):
+		return "no server of the run listens there"
+	case d.Grantable && isLoopback(d.Host):
 		return "no server of the run listens there, and none outside is granted"
 	case d.Why != "":
 		return d.Why
@@ -83,8 +85,8 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 			return " - " + why
 		}
 	}
-	if p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port) {
-		return " - no server of the run listens there"
+	if ahead(p, d) {
+		return ""
 	}
 	if why := useless(d); why != "" {
 		return " - " + why
@@ -166,6 +168,12 @@ func grantFlag(grant string) string {
 // of a host brings that up.
 func ownPort(n *profiles.Network, host string, port uint16) bool {
 	return isLoopback(host) && slices.ContainsFunc(n.Listen, func(l profiles.ListenRule) bool { return l.Ports.Contains(port) })
+}
+
+// ahead says that a client of the run's own server found none: it waits for one that
+// starts, as a rule, and no right is wanting.
+func ahead(p *profiles.Profile, d *sandbox.Refusal) bool {
+	return p != nil && d.Grantable && ownPort(&p.Network, d.Host, d.Port)
 }
 
 // isLoopback says whether a host is this machine, by the name or address of its own.

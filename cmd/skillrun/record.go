@@ -252,9 +252,9 @@ func (r *recorder) refused(d sandbox.Refusal) {
 	r.index[rec] = len(r.denials)
 	rec.Count = 1
 	r.denials = append(r.denials, rec)
-	if r.spare(rec) {
+	if early := ahead(r.profile, &d); early || r.spare(rec) {
 		r.spared++
-		if lookedFor(rec) {
+		if early || lookedFor(rec) {
 			r.looked = append(r.looked, d)
 		}
 		return

@@ -101,6 +101,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if code != 0 {
 		r.wanting(told > 0)
 		r.job.tellElsewhere()
+		r.job.tellOwn()
 	}
 	if (code != 0 || r.show) && res.Unstarted != "" {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
@@ -122,6 +123,14 @@ func (j *job) tellElsewhere() {
 			hint("%s is not here; the skill has one: %s", quote(word), quote(file))
 			return
 		}
+	}
+}
+
+// tellOwn says that the work was done in the skill itself, as where its text has
+// somebody change there first.
+func (j *job) tellOwn() {
+	if j.skill != nil && j.session == nil && enclosing(j.host, j.workspace, j.skill.Dir) != "" {
+		hint("the workspace was the skill's own directory, which no run changes; --workspace DIR names that of the work")
 	}
 }
 

@@ -35,7 +35,7 @@ type eventName struct {
 // snake are the members as Claude Code names them, and others after it.
 var snake = fields{"hook_event_name", "session_id", "cwd", "permission_mode", "tool_use_id", "tool_name", "tool_input", "tool_response"}
 
-// The agents. Sources: Claude Code's CHANGELOG up to 2.1.240 and its hook
+// The agents. Sources: Claude Code's CHANGELOG up to 2.1.295 and its hook
 // documentation; codex-rs/hooks (output_parser.rs, pre_tool_use.rs,
 // post_tool_use.rs); Gemini CLI docs/hooks/reference.md.
 var agents = [...]Agent{

@@ -29,6 +29,9 @@ type entry struct {
 	matcher string // "" for events that take none
 	// before and after are members around the command, as text.
 	before, after string
+	// failure is what the agent does when the hook gives no answer, in its own word
+	// for it ("onFailure"); "" where it has none.
+	failure string
 }
 
 // The registrations. A hook ends well before the agent gives up on it.
@@ -38,10 +41,11 @@ var (
 		Env:   []string{".claude/settings.json", ".claude/settings.local.json"},
 		Notes: []string{"hooks are read when a session starts: restart running ones"},
 		entries: []entry{
-			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
-			{"PreToolUse", "*", `"type": "command", `, `, "timeout": 10`},
-			{"PostToolUse", "*", `"type": "command", `, `, "timeout": 10`},
-			{"PostToolUseFailure", "*", `"type": "command", `, `, "timeout": 10`},
+			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`, ""},
+			// From 2.1.295 on; earlier versions do not look at it, and go on.
+			{"PreToolUse", "*", `"type": "command", `, `, "timeout": 10`, "block"},
+			{"PostToolUse", "*", `"type": "command", `, `, "timeout": 10`, ""},
+			{"PostToolUseFailure", "*", `"type": "command", `, `, "timeout": 10`, ""},
 		},
 	}
 	codexSettings = Settings{
@@ -52,9 +56,9 @@ var (
 			"older builds want codex_hooks = true under [features] in ~/.codex/config.toml",
 		},
 		entries: []entry{
-			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`},
-			{"PreToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`},
-			{"PostToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`},
+			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`, ""},
+			{"PreToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`, ""},
+			{"PostToolUse", "^(Bash|apply_patch|mcp__.*)$", `"type": "command", `, `, "timeout": 10`, ""},
 		},
 	}
 	geminiSettings = Settings{
@@ -62,9 +66,9 @@ var (
 		Env:   []string{".gemini/.env", ".env"},
 		Notes: []string{"Gemini CLI asks again for trust in a project's hooks that changed"},
 		entries: []entry{
-			{"SessionStart", "", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
-			{"BeforeTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
-			{"AfterTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`},
+			{"SessionStart", "", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
+			{"BeforeTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
+			{"AfterTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
 		},
 	}
 )
@@ -119,7 +123,21 @@ func (n *entry) text(command string) string {
 	if strings.Contains(n.before, `"name"`) && n.matcher != "" {
 		matcher += `"sequential": true, `
 	}
-	return `{` + matcher + `"hooks": [{` + n.before + `"command": ` + string(quoteJSON(nil, command)) + n.after + `}]}`
+	failure := ""
+	if n.failure != "" {
+		failure = `, "onFailure": ` + string(quoteJSON(nil, n.failure))
+	}
+	return `{` + matcher + `"hooks": [{` + n.before + `"command": ` + string(quoteJSON(nil, command)) + n.after + failure + `}]}`
+}
+
+// failing says whether a handler has the agent do what the entry does when there is
+// no answer.
+func (n *entry) failing(handler *value) bool {
+	v := handler.get("onFailure")
+	if v == nil {
+		return n.failure == ""
+	}
+	return v.kind == '"' && v.text == n.failure
 }
 
 // Registered is a command that settings register for the event before a tool.
@@ -150,6 +168,10 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 			r.Earlier = ok && !strings.Contains(word, " ") && strings.HasPrefix(pathpkg.Base(word), "skillrun")
 			if r.Ours {
 				r.Earlier = a.Command(a.Program(c.text)) != c.text
+				for i := range a.Settings.entries {
+					n := &a.Settings.entries[i]
+					r.Earlier = r.Earlier || n.event == event && !n.failing(handler)
+				}
 			}
 			if m := group.get("matcher"); m != nil {
 				r.Matcher = m.text
@@ -262,7 +284,7 @@ func (a *Agent) installed(data []byte, command string) (bool, error) {
 		for i := range a.Settings.entries {
 			n := &a.Settings.entries[i]
 			m := group.get("matcher")
-			if n.event == event && c.text == command && (n.matcher == "" || m != nil && m.text == n.matcher) {
+			if n.event == event && c.text == command && n.failing(handler) && (n.matcher == "" || m != nil && m.text == n.matcher) {
 				right++
 			}
 		}

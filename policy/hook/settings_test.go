@@ -255,6 +255,34 @@ func TestEarlierRegistration(t *testing.T) {
 	}
 }
 
+// From 2.1.295 on Claude Code does not use a tool whose hook gives no answer, if its
+// handler says so. A registration of before that is one of an earlier version.
+func TestNoAnswerBlocks(t *testing.T) {
+	a := hook.Find("claude-code")
+	now, err := a.Install(nil, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blocks = `, "onFailure": "block"`
+	var settings struct {
+		Hooks map[string][]struct {
+			Hooks []struct{ OnFailure string }
+		}
+	}
+	if err := json.Unmarshal(now, &settings); err != nil || settings.Hooks["PreToolUse"][0].Hooks[0].OnFailure != "block" {
+		t.Fatalf("%v\n%s", err, now)
+	}
+	for _, other := range []string{"", `, "onFailure": "continue"`, `, "onFailure": null`} {
+		before := strings.Replace(string(now), blocks, other, 1)
+		if found, err := a.Before([]byte(before)); err != nil || len(found) != 1 || !found[0].Ours || !found[0].Earlier {
+			t.Errorf("%q: %v %+v", other, err, found)
+		}
+		if again, err := a.Install([]byte(before), program); err != nil || string(again) != string(now) {
+			t.Errorf("%q: %v\n%s", other, err, cmp.Diff(string(now), string(again)))
+		}
+	}
+}
+
 // Another program that is registered in the same way is somebody else's.
 func TestOtherProgramStays(t *testing.T) {
 	a := hook.Find("claude-code")

@@ -832,6 +832,8 @@ func TestYesIsEnough(t *testing.T) {
 	}
 	a.write("work/.env", "KEY=hidden\n")
 	a.write("work/b.txt", "b\n")
+	a.write("work/c.old", "")
+	a.write("work/d.old", "")
 	setup := exec.Command("sh", "-c", `rm -rf .git && git init -q && git config user.email u@example.com && git config user.name u && echo one >a.txt && git add a.txt && git commit -qm one`)
 	setup.Dir, setup.Env = a.work, a.env
 	if out, err := setup.CombinedOutput(); err != nil {
@@ -849,6 +851,7 @@ func TestYesIsEnough(t *testing.T) {
 		{`python3 -m http.server ` + port + ` --bind 127.0.0.1 >/dev/null 2>&1 & for i in $(seq 50); do sleep 0.2; curl -s http://127.0.0.1:` + port + `/b.txt && break; done; kill $!`, "127.0.0.1:" + port + ": web.fetch", "b\n"},
 		{`curl -s ` + server.URL, strings.TrimPrefix(server.URL, "http://") + ": web.fetch", "served"},
 		{`f=$(ls b.txt) && rm $f && echo gone`, "a yes opens the whole workspace", "gone"},
+		{`rm *.old && echo gone`, "a yes opens c.old, d.old", "gone"},
 	} {
 		for _, a.yes = range []bool{false, true} {
 			a.asked = nil
@@ -863,7 +866,7 @@ func TestYesIsEnough(t *testing.T) {
 	}
 	// Nobody is asked about what every run may do.
 	a.asked = nil
-	for _, command := range []string{`sleep 30 & kill $!`, `sleep 30 & kill %1`, `env >/dev/null`, `git checkout -qb new`, `git restore --staged a.txt`} {
+	for _, command := range []string{`sleep 30 & kill $!`, `sleep 30 & kill %1`, `env >/dev/null`, `git checkout -qb new`, `git restore --staged a.txt`, `echo 1 >t.$$ && rm t.$$`, `rm -f *.none`, `echo 1 >/tmp/t_$$ && cat /tmp/t_$$ && rm /tmp/t_$$`} {
 		if u := a.bash(command); u.refused != "" || u.code != 0 || u.context != "" {
 			t.Errorf("%s: %+v", command, u)
 		}

@@ -168,7 +168,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		}
 		j := s.judge(st, r, target, n.Exact, n.Reason)
 		if !a.Confined || !j.idle() && !s.anyway(&j, n) {
-			j.explain()
+			j.explain(dir)
 			needs = append(needs, j)
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		}
 		n := s.inRepository(read.Besides[i], dir)
 		if j := s.judge(st, s.requestFor(a, policy.Lookup(n.Capability), &n, dir, now), n.Target, n.Exact, n.Reason); j.need.Effect != policy.Allow {
-			j.explain()
+			j.explain(dir)
 			needs = append(needs, j)
 		}
 	}
@@ -300,10 +300,23 @@ func (j *judged) whole() (g policy.Entry, what string) {
 	return g, ""
 }
 
-// explain says in the question what a yes opens to a run beyond what is asked.
-func (j *judged) explain() {
+// explain says in the question what a yes opens to a run beyond what is asked, or
+// where a pattern is asked about.
+func (j *judged) explain(dir string) {
 	if _, what := j.whole(); what != "" {
 		j.need.Reason += "; a yes opens " + what
+	} else if j.need.Effect == policy.Confirm && j.request.Confined && (!j.need.Exact || strings.ContainsAny(j.need.Target, wild)) && len(j.request.Paths) > 0 {
+		var list []string
+		for _, p := range j.request.Paths[:min(len(j.request.Paths), shownTargets)] {
+			if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
+				p = rel
+			}
+			list = append(list, policy.Escape(clip(p, 200)))
+		}
+		j.need.Reason += "; a yes opens " + strings.Join(list, ", ")
+		if n := len(j.request.Paths) - len(list); n > 0 {
+			j.need.Reason += fmt.Sprintf(" and %d more", n)
+		}
 	} else if j.need.Effect == policy.Confirm && j.request.Confined && slices.ContainsFunc(j.request.Hosts, func(h string) bool { return ownPort(h) != "" }) {
 		j.need.Reason += "; a yes lets it serve there, too"
 	}
@@ -519,22 +532,82 @@ const (
 	wild       = "*?[{"
 	maxMatches = 1000 // that one pattern counts for
 	maxWild    = 3    // directories with wildcards that are looked at
+	mostStands = 64   // files that a pattern is judged by, and a yes to it opens
 )
+
+// stands are the files that a pattern in a confined command stands for now, to which
+// a yes is held; none if that is not known, or they are many. Links among them, which
+// would lead a yes elsewhere, are not. A pattern that stands for nothing is a name to
+// delete: of a file that is not there.
+func (s *Session) stands(pattern, dir string, deleting bool) (files []string) {
+	found := s.matches(pattern, dir)
+	if name := s.absolute(pattern, dir); !slices.Contains(found, name) {
+		if _, err := os.Lstat(name); err == nil {
+			found = append(found, name) // "app/[id].tsx", in quotes
+		}
+	}
+	switch {
+	case len(found) == 0 && deleting && wilds(pattern) <= maxWild:
+		return []string{pattern}
+	case len(found) > mostStands && deleting:
+		return s.known(pattern, dir)
+	case len(found) > mostStands:
+		return nil
+	}
+	top := s.resolve(beneath(pattern), dir)
+	for _, f := range found {
+		if real := s.resolve(f, "/"); real == filepath.Join(s.resolve(filepath.Dir(f), "/"), filepath.Base(f)) && within(top, real) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// beneath is the directory that all is in which a pattern, or a name that is decided
+// at run time, can stand for; "." where nothing is known of it.
+func beneath(pattern string) string {
+	if i := strings.IndexAny(pattern, wild+"$"); i >= 0 {
+		pattern = pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+	}
+	return cmp.Or(pattern, ".")
+}
+
+// known is what is known of a name that a confined command deletes, part of which is
+// decided when it runs: the directory that it is in, if that lies beneath the
+// workspace, and the run is held to that; what has the shell's own number in its name
+// is not there yet.
+func (s *Session) known(name, dir string) []string {
+	if strings.Contains(name, "$$") && !strings.Contains(strings.ReplaceAll(name, "$$", ""), "$") {
+		return []string{name}
+	}
+	if !strings.ContainsAny(name, wild+"$") {
+		return nil
+	}
+	at := filepath.Clean(s.absolute(beneath(name), dir))
+	if real := s.resolve(at, "/"); s.state.Workspace == "" || real == s.state.Workspace || !within(s.state.Workspace, real) {
+		return nil
+	}
+	return []string{at}
+}
 
 // matches are the files that a pattern of the shell stands for now; none if it
 // is none, or would take long.
 func (s *Session) matches(pattern, dir string) []string {
-	n := 0
+	if n := wilds(pattern); n == 0 || n > maxWild {
+		return nil
+	}
+	found, _ := filepath.Glob(s.absolute(pattern, dir))
+	return found[:min(len(found), maxMatches)]
+}
+
+// wilds is how many parts of a pattern have wildcards.
+func wilds(pattern string) (n int) {
 	for part := range strings.SplitSeq(pattern, "/") {
 		if strings.ContainsAny(part, wild) {
 			n++
 		}
 	}
-	if n == 0 || n > maxWild {
-		return nil
-	}
-	found, _ := filepath.Glob(s.absolute(pattern, dir))
-	return found[:min(len(found), maxMatches)]
+	return n
 }
 
 // capability and command are the first that a call has.
@@ -570,7 +643,19 @@ func (s *Session) requestOf(a *Action, r policy.Request, dir string, now time.Ti
 // requestFor is one need of a command as a request.
 func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir string, now time.Time) policy.Request {
 	r := policy.Request{Capability: c.Name, Confined: a.Confined && c.Enforced(), Time: now, Uses: s.uses(c.Name, now)}
+	add := func(path string) {
+		r.Paths = append(r.Paths, s.resolveAll(path, dir)...)
+		r.Given = append(r.Given, filepath.Clean(s.absolute(path, dir)))
+	}
+	each := func(paths []string) {
+		for _, p := range paths {
+			add(p)
+		}
+	}
+	deleting := c.Name == "filesystem.delete" || c.Name == "source_code.delete"
 	switch {
+	case n.Target != "" && !n.Exact && deleting && r.Confined:
+		each(s.known(n.Target, dir))
 	case n.Target == "" || !n.Exact:
 	case strings.HasPrefix(n.Target, "$"):
 		r.Names = []string{n.Target[1:]}
@@ -578,7 +663,9 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 		r.Hosts = []string{n.Target}
 	case c.Group == "Storage", c.Group == "Code Repository", c.Group == "Secrets", c.Group == "System" && c.Name != "package.install", c.Group == "Hardware":
 		if !strings.ContainsAny(n.Target, "*?[") {
-			r.Paths, r.Given = s.resolveAll(n.Target, dir), []string{filepath.Clean(s.absolute(n.Target, dir))}
+			add(n.Target)
+		} else if r.Confined {
+			each(s.stands(n.Target, dir, deleting))
 		}
 	default:
 		r.Names = []string{n.Target}

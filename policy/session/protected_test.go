@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -367,6 +368,46 @@ func TestWhole(t *testing.T) {
 	v = s.Decide(ctx, bash("pip install requests"))
 	if p := w.confined(s, v); !p.Reaches("pypi.org", 443, profiles.TCP).Allowed || p.Reaches("a.com", 443, profiles.TCP).Allowed {
 		t.Error("a package by its name")
+	}
+}
+
+// TestPattern: a yes to a pattern is to what it stands for when it is asked about, and
+// one to a name in a directory to what is in that.
+func TestPattern(t *testing.T) {
+	w := newWorld(t, "power-user")
+	for _, name := range []string{"ws/a.log", "ws/b.log", "ws/keep", "ws/app/[id].tsx", "ws/out/x", "elsewhere/victim", "elsewhere/y.log"} {
+		w.file(name, "")
+	}
+	for i := range 70 {
+		w.file(fmt.Sprintf("ws/many/%d.o", i), "")
+	}
+	for name, to := range map[string]string{"ws/l.lnk": "../elsewhere/victim", "ws/k.lnk": "keep", "ws/dir": "../elsewhere"} {
+		if err := os.Symlink(to, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := w.start()
+	for _, c := range []struct{ command, says, open, shut string }{
+		{"rm -f *.log", "a yes opens a.log, b.log", "a.log b.log", "keep app/[id].tsx out/x ../elsewhere/y.log"},
+		{"rm 'app/[id].tsx'", "a yes opens app/[id].tsx", "app/[id].tsx", "keep a.log"},
+		{`rm "out/$f"`, "a yes opens out", "out/x", "keep a.log"},
+		{"rm many/*.o", "a yes opens many", "many/1.o", "keep out/x"},
+		{`rm "$f"`, "a yes opens the whole workspace", "keep out/x", "../elsewhere/victim"},
+		{"rm *.lnk *.log", "a yes opens", "", "../elsewhere/victim"},
+		{"rm dir/*.log", "a yes opens " + w.dir + "/elsewhere/y.log", "../elsewhere/y.log", "keep ../elsewhere/victim"},
+	} {
+		v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command)
+		if !strings.Contains(v.Reason, c.says) {
+			t.Errorf("%s: %q, want %q", c.command, v.Reason, c.says)
+		}
+		p := w.confined(s, v)
+		for names, want := range map[string]bool{c.open: true, c.shut: false} {
+			for _, name := range strings.Fields(names) {
+				if got := p.Allows(filepath.Join(w.dir, "ws", name), profiles.Delete).Allowed; got != want {
+					t.Errorf("%s: %s can be deleted: %v, want %v", c.command, name, got, want)
+				}
+			}
+		}
 	}
 }
 

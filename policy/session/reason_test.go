@@ -78,7 +78,13 @@ func TestAnyway(t *testing.T) {
 		{"rm gone in.txt", confirm},
 		{"rm link", confirm},
 		{"rm dangling", confirm},
-		{"rm gone/*", confirm},
+		{"rm gone/*", allow},
+		{"rm *.none", allow},
+		{"rm *.txt", confirm},
+		{"rm -rf {}/other/*", confirm},
+		{"rm */*/*/*/x", confirm},
+		{"echo >x.$$; rm x.$$", allow},
+		{"rm $f.$$", confirm},
 		{"rm kept", deny},
 	} {
 		w := newWorld(t, "standard")

@@ -300,7 +300,7 @@ var commandRows = []commandRow{
 	{Args: "process.create", Reason: "runs an installed program"},
 	{Args: "pkg*", Reason: "removes a package"},
 	{Needs: []string{"package.install"}, Reason: "updates packages"},
-	{Args: "w cmd", Opts: "-w:- --timeout:- -E:- -c:code", Reason: "runs the command given"},
+	{Args: "b cmd", Opts: "-w:- --timeout:- -E:- -c:code", Reason: "opens the file to lock it, and runs the command given"},
 	{Needs: []string{"source_code.execute ."}, Reason: "builds"},
 	{Needs: []string{"external_api.call api.fly.io"}, Opts: "-a:- --app:- -c:r --config:r", Reason: "calls Fly"},
 	{Needs: []string{"package.install"}, Reason: "installs node"},

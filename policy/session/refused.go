@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"skillrun/audit"
 	"skillrun/policy"
@@ -97,8 +98,11 @@ func (s *Session) again(a *Action, st *policy.State, read *scan.Result, dir stri
 }
 
 // replaces says whether git is seen to replace the files of a directory that path
-// lies in.
+// lies in. In a repository of its own it replaces none.
 func (s *Session) replaces(read *scan.Result, path, dir string) bool {
+	if strings.Contains(path+"/", "/.git/") {
+		return false
+	}
 	return slices.ContainsFunc(read.Besides, func(n scan.Need) bool {
 		if n.Capability != "source_code.delete" || !n.Exact {
 			return false

@@ -92,6 +92,16 @@ func TestRefused(t *testing.T) {
 		t.Error("git pull:", v.Reason)
 	}
 
+	// In a repository git replaces no files of the work tree.
+	remember("git submodule update", "filesystem.write", in(".git/modules"))
+	remember("git merge x", "filesystem.write", in("sub/.git"))
+	if v = ask("git restore ."); strings.Contains(v.Reason, ".git/") || strings.Contains(v.Reason, "sub/.git") {
+		t.Error("git restore:", v.Reason)
+	}
+	if v = ask("git submodule update"); !strings.Contains(v.Reason, ".git/modules") {
+		t.Error("the same again:", v.Reason)
+	}
+
 	// Nothing outside the workspace is remembered, nor all of it.
 	for _, path := range []string{w.dir, in(""), "/etc/passwd"} {
 		if remember("./x", "filesystem.delete", path) {

@@ -851,6 +851,8 @@ func TestYesIsEnough(t *testing.T) {
 		{`python3 -m http.server ` + port + ` --bind 127.0.0.1 >/dev/null 2>&1 & for i in $(seq 50); do sleep 0.2; curl -s http://127.0.0.1:` + port + `/b.txt && break; done; kill $!`, "127.0.0.1:" + port + ": web.fetch", "b\n"},
 		{`curl -s ` + server.URL, strings.TrimPrefix(server.URL, "http://") + ": web.fetch", "served"},
 		{`f=$(ls b.txt) && rm $f && echo gone`, "a yes opens the whole workspace", "gone"},
+		{`mkdir -p ../m/n && echo made >../m/n/x && cat ../m/n/x`, "filesystem.write", "made"},
+		{`flock ../lock echo locked`, "filesystem.read", "locked"},
 		{`rm *.old && echo gone`, "a yes opens c.old, d.old", "gone"},
 	} {
 		for _, a.yes = range []bool{false, true} {

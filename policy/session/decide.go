@@ -535,6 +535,26 @@ const (
 	mostStands = 64   // files that a pattern is judged by, and a yes to it opens
 )
 
+// made is what a need of a confined command is about: where directories on the way to
+// it are not there either ("mkdir -p ../a/b && cp x ../a/b"), the first of them, since
+// what a run makes in it it could not read otherwise. In the workspace it makes them
+// anyway, and in what begins with a dot (~/.config) much is obeyed.
+func (s *Session) made(r *policy.Request, path, dir string) string {
+	at := s.absolute(path, dir)
+	if !r.Confined || s.state.Workspace == "" || within(s.state.Workspace, s.resolve(at, "/")) {
+		return path
+	}
+	for {
+		parent := filepath.Dir(at)
+		if _, err := os.Lstat(parent); !errors.Is(err, fs.ErrNotExist) {
+			return at
+		}
+		if at = parent; strings.HasPrefix(filepath.Base(at), ".") {
+			return path
+		}
+	}
+}
+
 // stands are the files that a pattern in a confined command stands for now, to which
 // a yes is held; none if that is not known, or they are many. Links among them, which
 // would lead a yes elsewhere, are not. A pattern that stands for nothing is a name to
@@ -663,7 +683,7 @@ func (s *Session) requestFor(a *Action, c *policy.Capability, n *scan.Need, dir 
 		r.Hosts = []string{n.Target}
 	case c.Group == "Storage", c.Group == "Code Repository", c.Group == "Secrets", c.Group == "System" && c.Name != "package.install", c.Group == "Hardware":
 		if !strings.ContainsAny(n.Target, "*?[") {
-			add(n.Target)
+			add(s.made(&r, n.Target, dir))
 		} else if r.Confined {
 			each(s.stands(n.Target, dir, deleting))
 		}

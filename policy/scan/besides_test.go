@@ -59,6 +59,29 @@ func TestBesides(t *testing.T) {
 	}
 }
 
+// The repository of a directory outside of the roots has to be opened, that of the
+// workspace has not.
+func TestRepositoryElsewhere(t *testing.T) {
+	env := scan.Env{Dir: "/w/d", Roots: []string{"/w"}, Home: "/home/u", FS: fstest.MapFS{"w/d/e/f": {}}}
+	for _, c := range []struct{ command, besides string }{
+		{"git status; cd .. && git log", ""},
+		{"git -C e log; git -C /w status; cd /w/d/e && git commit -m x", ""},
+		{"cd $(mktemp -d) && git init && git commit -m x", ""},
+		{`git -C "$d" log`, ""},
+		{"git -C ../../other log -1", "filesystem.read ../../other"},
+		{"cd ~/x && git status", "filesystem.read ~/x"},
+		{"cd /x && git add . && git commit -m x", "filesystem.write /x, filesystem.read /x"},
+	} {
+		var got []string
+		for _, n := range scan.Command(c.command, env).Besides {
+			got = append(got, n.Capability+" "+n.Target)
+		}
+		if diff := cmp.Diff(c.besides, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.command, diff)
+		}
+	}
+}
+
 func TestPorts(t *testing.T) {
 	for _, c := range []struct {
 		command string

@@ -397,7 +397,7 @@ var commandRows = []commandRow{
 	{Besides: []string{"filesystem.write .git/config"}, Needs: []string{"commit.create"}, Reason: "changes remotes"},
 	{Needs: []string{"commit.read"}, Reason: "lists remotes"},
 	{Needs: []string{"commit.create", "web.fetch ?"}, Reason: "updates from remotes"},
-	{Needs: []string{"commit.read"}, Reason: "asks a remote"},
+	{Lang: "show", Needs: []string{"commit.read"}, Reason: "asks a remote", Special: "remote"},
 	{Lang: "reset", Needs: []string{"commit.create"}, Opts: "-b:- -B:- -c:- -C:- --orphan:- -s:- --source:- --conflict:- --pathspec-from-file:r -t? --track?", Reason: "changes branch, index and work tree", Special: "pathspec"},
 	{Lang: "restore", Needs: []string{"commit.create"}, Opts: "-b:- -B:- -c:- -C:- --orphan:- -s:- --source:- --conflict:- --pathspec-from-file:r -t? --track?", Reason: "changes branch, index and work tree", Special: "pathspec"},
 	{If: "--cached", Needs: []string{"commit.create"}, Reason: "removes from the index only"},

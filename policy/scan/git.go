@@ -31,6 +31,21 @@ func (c *command) gitAddress(f field) {
 	}
 }
 
+// elsewhere records what the repository of a directory outside of the roots has to be
+// opened for ("git -C ../other log"): that of the roots needs no name.
+func (c *command) elsewhere(capability string) {
+	if c.env.FS == nil || !c.dir.exact || c.dir.text == "" || c.env.locate(c.dir.text) != "" {
+		return
+	}
+	switch capability {
+	case "commit.create":
+		c.aside("filesystem.write", literal("."))
+		fallthrough
+	case "commit.read":
+		c.aside("filesystem.read", literal("."))
+	}
+}
+
 // clone reads "git clone ADDRESS [DIR]" and "gh repo clone OWNER/NAME [DIR]".
 func (c *command) clone() {
 	ops := c.o.operands
@@ -74,8 +89,11 @@ func (c *command) worktree() {
 	}
 }
 
-// remote reads fetch, pull and push: the remote is the first operand.
+// remote reads fetch, pull, push and what asks a remote: that is the first operand.
 func (c *command) remote() {
+	if c.row.Lang == "show" && (len(c.o.operands) == 0 || c.o.has("-n")) {
+		return
+	}
 	f := field{}
 	if len(c.o.operands) > 0 && !c.o.has("--all", "--multiple") {
 		f = c.o.operands[0]

@@ -158,6 +158,9 @@ func (c *command) apply() {
 			continue // to the host that it names
 		}
 		c.fixed(capability, target, c.in.pos, c.row.Reason)
+		if target == "" {
+			c.elsewhere(capability)
+		}
 	}
 	for _, b := range c.row.Besides {
 		capability, target, _ := strings.Cut(b, " ")

@@ -167,6 +167,12 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 		return fail(fmt.Errorf("%s is not an object", f.input))
 	}
 	e.Row = find(a.tools, e.Tool)
+	for _, of := range [...]string{"mcp_context", "mcp_server"} {
+		if m := v.get(of); m != nil && m.kind == '{' {
+			// A server's tool, which may be called as one of the agent's own.
+			e.Row = Tool{Name: e.Tool, Capability: "mcp.execute", kind: toolName}
+		}
+	}
 	if e.Requests, err = e.requests(); err != nil {
 		return fail(fmt.Errorf("tool %s: %w", policy.Escape(e.Tool), err))
 	}

@@ -42,6 +42,7 @@ type Tool struct {
 // for the tool.
 var claudeTools = [...]Tool{
 	{"Bash", "shell.execute", shellCommand, []string{"command"}, false},
+	{"Monitor", "shell.execute", shellCommand, []string{"command"}, false}, // in the background, and tells what it prints
 	{"Read", "filesystem.read", path, []string{"file_path"}, false},
 	{"NotebookRead", "filesystem.read", path, []string{"notebook_path"}, false},
 	{"LS", "filesystem.read", path, []string{"path"}, true},
@@ -78,6 +79,10 @@ var claudeTools = [...]Tool{
 	{"EnterPlanMode", "", nothing, nil, false},
 	{"ExitPlanMode", "", nothing, nil, false},
 	{"ToolSearch", "", nothing, nil, false},
+	{"StructuredOutput", "", nothing, nil, false}, // the answer, where a schema for it is given
+	{"ScheduleWakeup", "", nothing, nil, false},
+	{"CronList", "", nothing, nil, false},
+	{"CronDelete", "", nothing, nil, false},
 }
 
 var codexTools = [...]Tool{
@@ -100,7 +105,7 @@ var geminiTools = [...]Tool{
 	{"replace", "filesystem.write", path, []string{"file_path", "path"}, false},
 	{"activate_skill", "context.load", name, []string{"name"}, false},
 	{"save_memory", "agent_memory.write", nothing, nil, false},
-	{"mcp__*", "mcp.execute", toolName, nil, false},
+	{"mcp_*", "mcp.execute", toolName, nil, false}, // mcp_SERVER_TOOL
 	// The addresses that it fetches stand in a prompt to a model.
 	{"web_fetch", "tool.invoke", toolName, nil, false},
 	{"google_web_search", "tool.invoke", toolName, nil, false},
@@ -109,6 +114,13 @@ var geminiTools = [...]Tool{
 	{"ask_user", "", nothing, nil, false},
 	{"enter_plan_mode", "", nothing, nil, false},
 	{"exit_plan_mode", "", nothing, nil, false},
+	{"get_internal_docs", "", nothing, nil, false},
+	{"tracker_create_task", "", nothing, nil, false},
+	{"tracker_update_task", "", nothing, nil, false},
+	{"tracker_get_task", "", nothing, nil, false},
+	{"tracker_list_tasks", "", nothing, nil, false},
+	{"tracker_add_dependency", "", nothing, nil, false},
+	{"tracker_visualize", "", nothing, nil, false},
 }
 
 // genericTools are what a host without an adapter of its own says.

@@ -184,6 +184,11 @@ func (sh *shell) aliased(text string, args []field, pos policy.Pos) {
 
 // code reads text in a language; text that is not fully known is opaque.
 func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
+	sh.codeAs(lang, f, pos, args, called{})
+}
+
+// codeAs reads text that a shell runs by a name.
+func (sh *shell) codeAs(lang string, f field, pos policy.Pos, args []field, as called) {
 	if f.stream || !f.exact || f.computed {
 		sh.opaque(pos, "the code is decided at run time")
 		if f.text == "" || strings.HasPrefix(f.text, "$") {
@@ -196,7 +201,7 @@ func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
 		if args != nil {
 			c.args = args
 		}
-		c.stdin, c.called = sh.stdin, called{}
+		c.stdin, c.called = sh.stdin, as
 		sh.shellText(f.text, sh.place.fixed(pos), c)
 	case "python", "javascript":
 		saved := sh.at

@@ -180,10 +180,14 @@ func (c *command) interpreter() {
 		switch v.role {
 		case "lang":
 			var args []field
+			var as called
 			if c.row.Lang == "shell" { // bash -c CODE NAME ARGS
 				args = rest(1)
+				if name := rest(0); len(name) > 0 {
+					as.self = name[0]
+				}
 			}
-			c.code(c.row.Lang, v.value, c.in.pos, args)
+			c.codeAs(c.row.Lang, v.value, c.in.pos, args, as)
 			return
 		case "module":
 			c.module(v.value, rest(0), c.in.pos)

@@ -174,6 +174,8 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `rsync -a a/ ../r/`, "filesystem.read ../r; filesystem.read a; filesystem.write ../r"},
 	{"shell", `unzip -q x.zip -d ../z`, "filesystem.read ../z; filesystem.read x.zip; filesystem.write ../z"},
 	{"shell", `tar xf x.tar -C ../t`, "filesystem.read ../t; filesystem.read x.tar; filesystem.write ../t"},
+	{"shell", `bash -c 'cat "$0" "$1"' a b`, "filesystem.read a; filesystem.read b"},
+	{"shell", `sh -c 'bash -c "rm \$0" x; cat $0' y`, "filesystem.delete x; filesystem.read y"},
 	{"shell", `git remote show`, "commit.read"},
 	{"shell", `git remote show -n origin`, "commit.read"},
 	{"shell", `git remote show https://a.example.com/r.git`, "commit.read; web.fetch a.example.com"},

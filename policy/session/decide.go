@@ -470,7 +470,7 @@ func (s *Session) acting(a *Action, dir string, files []string) (names []string,
 }
 
 // texts are the files named SKILL.md that a call reads: by name, by a pattern, or in
-// a directory of a skill, or of skills, that it searches or copies.
+// a directory of a skill, of skills, or of an agent, that it searches or copies.
 func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []string) {
 	searched := read.Searched
 	text := func(file string) bool { return strings.EqualFold(filepath.Base(file), "SKILL.md") }
@@ -496,6 +496,9 @@ func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []strin
 		n := &read.Needs[i]
 		note(n.Capability, n.Target)
 		some = some || n.Capability == "filesystem.read" && !n.Exact
+		if n.Capability == "filesystem.read" && strings.Contains(n.Target, "**") {
+			searched = append(searched, beneath(n.Target)) // shopt -s globstar
+		}
 	}
 	for i := range read.Needs {
 		if n := &read.Needs[i]; some && n.Capability == "filesystem.read" && n.Exact {
@@ -506,6 +509,9 @@ func (s *Session) texts(a *Action, read *scan.Result, dir string) (files []strin
 		note("filesystem.read", at)
 		files = append(files, s.matches(at+"/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
 		files = append(files, s.matches(at+"/*/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
+		if strings.HasPrefix(filepath.Base(s.resolve(at, dir)), ".") { // .claude, which has "skills"
+			files = append(files, s.matches(at+"/*/*/[Ss][Kk][Ii][Ll][Ll].md", dir)...)
+		}
 	}
 	return files
 }

@@ -135,7 +135,8 @@ func answerTo(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answe
 
 // told is what the model is told at the start, so that a refusal is no riddle.
 const told = "Shell commands run confined by skillrun, with the rights that the loaded skills declare and the user accepted. " +
-	"What it refuses is policy, not a fault: do not look for a way around it, ask the user."
+	"What it refuses is policy, not a fault: do not look for a way around it, ask the user. " +
+	"Put temporary files into $TMPDIR, which ends with the command, or into the project: the user is asked about each name in /tmp."
 
 func startSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Answer, error) {
 	// After the first start of an agent, its directory may be the model's choice.

@@ -16,7 +16,7 @@ import (
 // of the example, run `go generate ./policy/scan`, and `go test`.
 type callRow struct {
 	// Args gives the roles of the arguments in order, "@ROLE" that of what the
-	// method is of; the last with a star is of all that follow.
+	// method is of.
 	Args string
 	// Kw gives the roles of named arguments, or of the keys of an object:
 	// "path:r".
@@ -25,10 +25,7 @@ type callRow struct {
 	Needs []string
 	// Special is a case of special in invoke_special.go.
 	Special string
-	// Gives is what the call gives: "path" for a path of all the arguments,
-	// "same" for its first argument or, of a method, what it is of.
-	Gives  string
-	Reason string
+	Reason  string
 }
 
 type callName struct {

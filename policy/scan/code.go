@@ -695,8 +695,6 @@ func (r *reader) attr(v val, name string) val {
 			return val{kind: valThing, qual: "env:" + name}
 		case "global", "builtins":
 			return val{kind: valThing, qual: name}
-		case "sys.executable":
-			return val{}
 		}
 		if v.qual == "sys" && name == "executable" && r.python {
 			return text("python")
@@ -757,9 +755,7 @@ func (r *reader) indexed(n *node) val {
 			if key.decoded {
 				r.opaque(r.pos, "a member whose name is computed")
 			}
-		case v.kind == valThing && !r.python && key.kind == valText && !key.exact && r.moduleOf(v.qual):
-			out = val{kind: valThing, qual: "computed"}
-		case v.kind == valThing && !r.python && key.kind != valText && r.moduleOf(v.qual):
+		case v.kind == valThing && !r.python && runsThings(v.qual):
 			out = val{kind: valThing, qual: "computed"}
 		case key.text == "constructor" && !r.python:
 			out = r.attr(v, "constructor")
@@ -783,8 +779,8 @@ func (r *reader) indexed(n *node) val {
 	return out
 }
 
-// moduleOf says whether a name is that of a module whose members run things.
-func (r *reader) moduleOf(qual string) bool {
+// runsThings says whether a name is that of a module whose members run things.
+func runsThings(qual string) bool {
 	switch qual {
 	case "child_process", "fs", "net", "http", "https", "process", "os", "vm", "module", "subprocess", "shutil", "builtins":
 		return true
@@ -826,11 +822,7 @@ func (r *reader) imports(n *node) {
 			r.bind("*"+module, val{kind: valThing, qual: module})
 			r.star(module)
 		default:
-			v := r.attr(val{kind: valThing, qual: module}, name)
-			if module == "process" && name == "env" || module == "os" && name == "environ" {
-				v = val{kind: valThing, qual: module + "." + name}
-			}
-			r.bind(alias, v)
+			r.bind(alias, r.attr(val{kind: valThing, qual: module}, name))
 		}
 	}
 	r.native(n.text)

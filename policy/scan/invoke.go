@@ -15,7 +15,6 @@ type invoked struct {
 	recv *val
 	args []val
 	kw   val // a dictionary of the named arguments
-	new  bool
 }
 
 func (c *invoked) arg(i int) val {
@@ -43,7 +42,7 @@ func (c *invoked) named(names ...string) (val, bool) {
 func (r *reader) call(n *node) val {
 	pos := r.place.at(n.line, n.col)
 	callee := r.eval(n.kids[0])
-	c := invoked{new: n.text == "new", kw: val{kind: valDict}}
+	c := invoked{kw: val{kind: valDict}}
 	for i, k := range n.kids[1:] {
 		// import("x").then(m => ...)
 		if k.kind == nodeFunc && strings.HasSuffix(callee.qual, ".then") && callee.recv != nil && callee.recv.kind == valThing && !strings.HasSuffix(callee.recv.qual, "()") {
@@ -167,19 +166,6 @@ func (r *reader) invoke(c *invoked) val {
 			}
 		}
 	}
-	switch row.Gives {
-	case "same":
-		if c.recv != nil && strings.HasPrefix(name, ".") {
-			return *c.recv
-		}
-		return c.arg(0)
-	case "path":
-		return joinPath(c.args...)
-	case "file":
-		return val{kind: valThing, qual: "file()"}
-	case "unknown":
-		return val{}
-	}
 	return gives
 }
 
@@ -245,12 +231,6 @@ func (r *reader) apply(row *callRow, c *invoked) {
 			}
 			continue
 		}
-		if many, ok := strings.CutSuffix(role, "*"); ok {
-			for ; i < len(c.args); i++ {
-				r.role(many, c.args[i], row.Reason)
-			}
-			return
-		}
 		if i < len(c.args) {
 			r.role(role, c.args[i], row.Reason)
 		}
@@ -271,14 +251,14 @@ func (r *reader) role(role string, v val, reason string) {
 	switch {
 	case role == "-":
 		return
-	case v.kind == valChoice || v.kind == valList && role != "address" && role != "code":
+	case v.kind == valChoice || v.kind == valList && role != "address":
 		for _, x := range v.items {
 			r.role(role, x, reason)
 		}
 		return
 	case v.kind == valThing && notAFile(v.qual):
 		return
-	case v.kind == valDict && role != "options":
+	case v.kind == valDict:
 		return
 	}
 	f := v.field()
@@ -351,23 +331,17 @@ func (r *reader) role(role string, v val, reason string) {
 		} else if !strings.HasPrefix(f.text, "sqlite:") {
 			r.host("network.client", f, r.pos, reason)
 		}
-	case "code":
-		r.languageCode(v)
 	case "codetext": // or a function
 		if v.kind == valText {
 			r.languageCode(v)
 		}
-	case "env":
-		r.env(v)
-	default:
-		r.need(role, f.text, f.exact, r.pos, reason)
 	}
 }
 
 // notAFile names things that stand where a path may stand.
 func notAFile(qual string) bool {
-	for _, p := range [...]string{"io.", "sys.stdin", "sys.stdout", "sys.stderr", "file()", "open()", "requests.", "httpx.", "urllib.", "tempfile.", "process.std", "BytesIO", "StringIO", "Buffer.", "subprocess.", "pandas.ExcelWriter", "local "} {
-		if strings.HasPrefix(qual, p) && !strings.HasPrefix(qual, "tempfile.") {
+	for _, p := range [...]string{"io.", "sys.stdin", "sys.stdout", "sys.stderr", "file()", "open()", "requests.", "httpx.", "urllib.", "process.std", "BytesIO", "StringIO", "Buffer.", "subprocess.", "pandas.ExcelWriter", "local "} {
+		if strings.HasPrefix(qual, p) {
 			return true
 		}
 	}

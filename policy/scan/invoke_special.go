@@ -51,15 +51,6 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			sh.script(x.field(), r.pos, row.Reason)
 		})
 		return val{}, true
-	case "code":
-		if len(c.args) == 0 {
-			return val{}, true
-		}
-		r.languageCode(c.args[len(c.args)-1])
-		if c.new || !r.python { // new Function(a, b, code)
-			r.opaque(r.pos, row.Reason)
-		}
-		return val{}, true
 	case "exec": // exec, eval, compile
 		if len(c.args) > 0 && c.args[0].kind == valThing && c.args[0].qual == "compile()" {
 			if len(c.args[0].items) > 0 {
@@ -135,8 +126,6 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 	case "save":
 		r.save(row, c)
 		return val{}, true
-	case "socketpath":
-		r.path(reads|writes, c.arg(0).field(), r.at, r.pos, row.Reason)
 	case "method": // path methods: only of what may be a path
 		if c.recv != nil && c.recv.kind == valThing && c.recv.qual != "" && !strings.HasPrefix(c.recv.qual, "env:") && !strings.HasPrefix(c.recv.qual, ".") && !strings.HasSuffix(c.recv.qual, "()") {
 			return val{}, true
@@ -489,7 +478,7 @@ func (r *reader) extended(base val) {
 	base.each(func(v val) {
 		if row := callOf(r.lang() + v.qual); v.kind == valThing && row != nil {
 			switch row.Special {
-			case "argv", "code", "exec", "fork", "opaque", "shell", "spawn", "subprocess":
+			case "argv", "exec", "fork", "opaque", "shell", "spawn", "subprocess":
 				r.opaque(r.pos, "a class derived from "+policy.Escape(v.qual))
 			}
 		}

@@ -216,9 +216,7 @@ func computed(values []alt, change func(string) string) []alt {
 	for _, v := range values {
 		w := make(alt, len(v))
 		for i, f := range v {
-			if f.exact && !f.glob {
-				f.text = change(f.text)
-			} else if f.exact {
+			if f.exact {
 				f.text = change(f.text)
 			}
 			f.exact, f.computed = false, true

@@ -98,7 +98,7 @@ func (p *parser) expr() *node {
 		cond := p.binary(1)
 		if p.accept("else") {
 			y := p.expr()
-			return (&node{kind: nodeOther, kids: []*node{cond, {kind: nodeChoice, kids: []*node{x, y}}}, text: "choice"}).at(x)
+			return (&node{kind: nodeOther, kids: []*node{cond, {kind: nodeChoice, kids: []*node{x, y}}}}).at(x)
 		}
 		return (&node{kind: nodeOther, kids: []*node{x, cond}}).at(x)
 	case !p.python && p.is("?"):
@@ -106,7 +106,7 @@ func (p *parser) expr() *node {
 		a := p.expr()
 		p.accept(":")
 		b := p.expr()
-		return (&node{kind: nodeOther, kids: []*node{x, {kind: nodeChoice, kids: []*node{a, b}}}, text: "choice"}).at(x)
+		return (&node{kind: nodeOther, kids: []*node{x, {kind: nodeChoice, kids: []*node{a, b}}}}).at(x)
 	case p.python && p.is(":="), !p.python && (p.is("=") || p.is("+=") || p.is("||=") || p.is("??=")):
 		p.i++
 		return (&node{kind: nodeAssign, kids: []*node{x, p.expr()}}).at(x)
@@ -220,7 +220,7 @@ func (p *parser) unary() *node {
 			if !p.python {
 				p.i++
 				x := p.postfix(p.primary(), true)
-				call := (&node{kind: nodeCall, text: "new", kids: []*node{x}, keys: []string{""}}).at(x)
+				call := (&node{kind: nodeCall, kids: []*node{x}, keys: []string{""}}).at(x)
 				if p.is("(") {
 					p.arguments(call)
 				}
@@ -489,11 +489,8 @@ func (p *parser) sequence(n *node, end string, kind nodeKind) *node {
 			n.kind = nodeList
 			return n
 		}
-		if len(n.kids) > 0 {
-			if len(n.kids) == 1 {
-				return n.kids[0]
-			}
-			n.text = "last" // JavaScript's comma
+		if len(n.kids) == 1 {
+			return n.kids[0]
 		}
 	}
 	return n

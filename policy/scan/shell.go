@@ -146,7 +146,7 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 	if strings.Contains(strings.ReplaceAll(src, "\r\n", "\n"), "\r") {
 		s.opaque(p.at(1, 1), "carriage return in shell text, which shells take for a letter")
 	}
-	file, err := parseShell(src, syntax.Variant(syntax.LangBash))
+	file, err := parseShell(src)
 	if err != nil {
 		s.opaque(p.at(1, 1), "shell text that cannot be parsed: "+policy.Escape(err.Error()))
 		// What parses before the fault may run.
@@ -176,7 +176,7 @@ func recovered(src string) (file *syntax.File) {
 			file = nil
 		}
 	}()
-	file, _ = parseShell(src, syntax.Variant(syntax.LangBash), syntax.RecoverErrors(8))
+	file, _ = parseShell(src, syntax.RecoverErrors(8))
 	return file
 }
 
@@ -335,15 +335,10 @@ func (sh *shell) command(cmd syntax.Command) {
 		if c.Name != nil {
 			sh.funcs[c.Name.Value] = c.Body
 		}
-		for _, n := range c.Names {
-			sh.funcs[n.Value] = c.Body
-		}
 	case *syntax.TimeClause:
 		sh.stmt(c.Stmt)
 	case *syntax.CoprocClause:
 		sh.stmt(c.Stmt)
-	case *syntax.TestDecl:
-		sh.stmt(c.Body)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
 			sh.assign(a, true)
@@ -713,8 +708,6 @@ func (sh *shell) arithm(x syntax.ArithmExpr) {
 	case *syntax.UnaryArithm:
 		sh.arithm(t.X)
 	case *syntax.ParenArithm:
-		sh.arithm(t.X)
-	case *syntax.FlagsArithm:
 		sh.arithm(t.X)
 	case *syntax.Word:
 		if t == nil {

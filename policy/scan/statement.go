@@ -680,7 +680,7 @@ func (p *parser) jsExpression() *node {
 	if !p.is(",") {
 		return x
 	}
-	list := (&node{kind: nodeOther, text: "last", kids: []*node{x}}).at(x)
+	list := (&node{kind: nodeOther, kids: []*node{x}}).at(x)
 	for p.accept(",") {
 		list.kids = append(list.kids, p.assignment())
 	}
@@ -780,7 +780,7 @@ func (p *parser) jsImport() *node {
 			if p.accept("as") {
 				alias = p.tok().text
 				p.i++
-			} else if b := m.line; b > 0 && !p.inBraces() {
+			} else if !p.inBraces() {
 				name = "default"
 			}
 			m.keys = append(m.keys, name, alias)

@@ -233,9 +233,6 @@ func (c *command) perl() {
 				filter = false
 			}
 		}
-		if !v.value.exact && !filter {
-			filter = false
-		}
 		if !filter {
 			c.opaque(c.in.pos, "inline perl")
 		}

@@ -145,13 +145,6 @@ func (c *command) wget() {
 	case hasOut:
 		c.path(writes, out, c.dir, c.in.pos, "wget writes what it gets")
 	case hasPrefix:
-		if len(urls) == 1 && !c.o.has("-r", "-m", "-p", "--recursive", "--mirror") {
-			if f := remoteName(urls[0]); f.exact && prefix.exact {
-				// The directory stands for what is beneath.
-				c.path(writes, prefix, c.dir, c.in.pos, "wget writes what it gets")
-				return
-			}
-		}
 		c.path(writes, prefix, c.dir, c.in.pos, "wget writes what it gets")
 	case c.o.has("-r", "-m", "--recursive", "--mirror"):
 		for _, u := range urls {
@@ -296,7 +289,7 @@ func (c *command) pip() {
 			c.reach("network.client", f)
 		case strings.Contains(t, "://"):
 			c.require("package.install", t, f.exact)
-			f.text = strings.TrimPrefix(t[max(0, strings.LastIndex(t, " "))+0:], "git+")
+			f.text = strings.TrimPrefix(t[strings.LastIndex(t, " ")+1:], "git+")
 			c.reach("web.fetch", f)
 		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~")):
 			c.require("package.install", t, true)

@@ -234,7 +234,7 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell, as call
 	name := sh.env.locate(p)
 	if name == "" || !sh.followed(name, by, as) {
 		sh.unknownAt(pos, "not read: "+policy.Escape(p))
-	} else if sh.seen[needKey{"filesystem.write", p, true}] {
+	} else if _, written := sh.seen[needKey{"filesystem.write", p, true}]; written {
 		sh.unknownAt(pos, "not read as it will be: "+policy.Escape(p))
 	}
 }

@@ -150,13 +150,11 @@ func (p place) fixed(pos policy.Pos) place {
 type scan struct {
 	env   Env
 	out   Result
-	seen  map[needKey]bool
+	seen  map[needKey]int // which of Needs it is
 	found map[policy.Finding]bool
 	files map[followed]bool
 	ports map[string][]string // of hosts
 	on    map[needKey]bool    // the needs of Besides
-	made  map[needKey]int     // which Needs are of directories that are made
-	owned map[needKey]int     // which Needs are of what is mktemp's
 	steps int
 	end   policy.Pos // where the budget was used up
 	depth int
@@ -176,7 +174,7 @@ type needKey struct {
 }
 
 func newScan(env Env) *scan {
-	return &scan{env: env, seen: map[needKey]bool{}, found: map[policy.Finding]bool{}, files: map[followed]bool{}, on: map[needKey]bool{}, at: field{exact: true}}
+	return &scan{env: env, seen: map[needKey]int{}, found: map[policy.Finding]bool{}, files: map[followed]bool{}, on: map[needKey]bool{}, at: field{exact: true}}
 }
 
 func (s *scan) result() Result {
@@ -232,28 +230,18 @@ func (s *scan) room(n int) bool {
 
 func (s *scan) need(capability, target string, exact bool, pos policy.Pos, reason string) {
 	key := needKey{capability, target, exact}
-	if i, ok := s.made[key]; ok && !s.making && s.quiet == 0 {
-		s.out.Needs[i].Makes = false
-	}
-	if i, ok := s.owned[key]; ok && !s.owning && s.quiet == 0 {
-		s.out.Needs[i].Own = false
-	}
-	if s.quiet > 0 || s.seen[key] || !s.room(len(s.out.Needs)) {
+	if s.quiet > 0 {
 		return
 	}
-	s.seen[key] = true
-	if s.making {
-		if s.made == nil {
-			s.made = map[needKey]int{}
-		}
-		s.made[key] = len(s.out.Needs)
+	if i, ok := s.seen[key]; ok {
+		n := &s.out.Needs[i]
+		n.Makes, n.Own = n.Makes && s.making, n.Own && s.owning
+		return
 	}
-	if s.owning {
-		if s.owned == nil {
-			s.owned = map[needKey]int{}
-		}
-		s.owned[key] = len(s.out.Needs)
+	if !s.room(len(s.out.Needs)) {
+		return
 	}
+	s.seen[key] = len(s.out.Needs)
 	s.out.Needs = append(s.out.Needs, Need{capability, target, exact, pos, reason, s.making, s.owning})
 }
 

@@ -51,113 +51,67 @@ func (c *command) as(role string, f field) { c.role(role, f, c.in.pos, c.row.Rea
 // special gives a reader of programs whose arguments are a language of their own,
 // by the name that rows have for it; nil if there is none.
 func special(name string) func(*command) {
-	switch name {
-	case "awk":
-		return (*command).awk
-	case "aws":
-		return (*command).aws
-	case "clone":
-		return (*command).clone
-	case "connect":
-		return (*command).connect
-	case "containercp":
-		return (*command).containerCopy
-	case "copy":
-		return (*command).remoteCopy
-	case "crontab":
-		return (*command).crontab
-	case "curl":
-		return (*command).curl
-	case "database":
-		return (*command).database
-	case "dd":
-		return (*command).dd
-	case "dig":
-		return (*command).dig
-	case "editor":
-		return (*command).editorFiles
-	case "env":
-		return (*command).envCommand
-	case "ffmpeg":
-		return (*command).ffmpeg
-	case "exiftool":
-		return (*command).exiftool
-	case "find":
-		return (*command).find
-	case "getent":
-		return (*command).getent
-	case "gitconfig":
-		return (*command).gitConfig
-	case "gobuild":
-		return (*command).goBuild
-	case "gzip":
-		return (*command).compress
-	case "httpie":
-		return (*command).httpie
-	case "interpreter":
-		return (*command).interpreter
-	case "keys":
-		return (*command).keys
-	case "kill":
-		return (*command).kill
-	case "make":
-		return (*command).makeVariables
-	case "move":
-		return (*command).move
-	case "npmset":
-		return (*command).npmSet
-	case "open":
-		return (*command).opener
-	case "outside":
-		return (*command).outsideFiles
-	case "parallel":
-		return (*command).parallel
-	case "pathspec":
-		return (*command).pathspec
-	case "pdftk":
-		return (*command).pdftk
-	case "perl":
-		return (*command).perl
-	case "pip":
-		return (*command).pip
-	case "printenv":
-		return (*command).printenv
-	case "pyzip":
-		return (*command).pythonArchive
-	case "qpdf":
-		return (*command).qpdf
-	case "rclone":
-		return (*command).rclone
-	case "remote":
-		return (*command).remote
-	case "sed":
-		return (*command).sed
-	case "service":
-		return (*command).service
-	case "sips":
-		return (*command).sips
-	case "skillrun":
-		return (*command).nested
-	case "socat":
-		return (*command).socat
-	case "sqlite":
-		return (*command).sqliteInput
-	case "sshkeygen":
-		return (*command).sshKeygen
-	case "tar":
-		return (*command).tar
-	case "tcp":
-		return (*command).tcp
-	case "uvrun":
-		return (*command).uvRun
-	case "wget":
-		return (*command).wget
-	case "wkhtml":
-		return (*command).wkhtml
-	case "worktree":
-		return (*command).worktree
-	case "xargs":
-		return (*command).xargs
+	for _, s := range [...]struct {
+		name string
+		read func(*command)
+	}{
+		{"awk", (*command).awk},
+		{"aws", (*command).aws},
+		{"clone", (*command).clone},
+		{"connect", (*command).connect},
+		{"containercp", (*command).containerCopy},
+		{"copy", (*command).remoteCopy},
+		{"crontab", (*command).crontab},
+		{"curl", (*command).curl},
+		{"database", (*command).database},
+		{"dd", (*command).dd},
+		{"dig", (*command).dig},
+		{"editor", (*command).editorFiles},
+		{"env", (*command).envCommand},
+		{"ffmpeg", (*command).ffmpeg},
+		{"exiftool", (*command).exiftool},
+		{"find", (*command).find},
+		{"getent", (*command).getent},
+		{"gitconfig", (*command).gitConfig},
+		{"gobuild", (*command).goBuild},
+		{"gzip", (*command).compress},
+		{"httpie", (*command).httpie},
+		{"interpreter", (*command).interpreter},
+		{"keys", (*command).keys},
+		{"kill", (*command).kill},
+		{"make", (*command).makeVariables},
+		{"move", (*command).move},
+		{"npmset", (*command).npmSet},
+		{"open", (*command).opener},
+		{"outside", (*command).outsideFiles},
+		{"parallel", (*command).parallel},
+		{"pathspec", (*command).pathspec},
+		{"pdftk", (*command).pdftk},
+		{"perl", (*command).perl},
+		{"pip", (*command).pip},
+		{"printenv", (*command).printenv},
+		{"pyzip", (*command).pythonArchive},
+		{"qpdf", (*command).qpdf},
+		{"rclone", (*command).rclone},
+		{"remote", (*command).remote},
+		{"sed", (*command).sed},
+		{"service", (*command).service},
+		{"sips", (*command).sips},
+		{"skillrun", (*command).nested},
+		{"socat", (*command).socat},
+		{"sqlite", (*command).sqliteInput},
+		{"sshkeygen", (*command).sshKeygen},
+		{"tar", (*command).tar},
+		{"tcp", (*command).tcp},
+		{"uvrun", (*command).uvRun},
+		{"wget", (*command).wget},
+		{"wkhtml", (*command).wkhtml},
+		{"worktree", (*command).worktree},
+		{"xargs", (*command).xargs},
+	} {
+		if s.name == name {
+			return s.read
+		}
 	}
 	return nil
 }
@@ -170,12 +124,7 @@ func (c *command) interpreter() {
 	if c.row.Lang == "php" && c.o.has("-S") {
 		return // listens
 	}
-	rest := func(n int) []field {
-		if len(c.o.operands) > n {
-			return append([]field{}, c.o.operands[n:]...)
-		}
-		return []field{}
-	}
+	rest := func(n int) []field { return append([]field{}, c.o.operands[min(n, len(c.o.operands)):]...) }
 	for _, v := range c.o.values {
 		switch v.role {
 		case "lang":

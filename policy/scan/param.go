@@ -198,9 +198,9 @@ func (sh *shell) expansion(p *syntax.ParamExp, values []alt, e *syntax.Expansion
 		a := arg[0].text
 		switch e.Op {
 		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-			return trimPrefix(s, a, e.Op == syntax.RemLargePrefix)
+			return trimmed(s, a, false, e.Op == syntax.RemLargePrefix)
 		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-			return trimSuffix(s, a, e.Op == syntax.RemLargeSuffix)
+			return trimmed(s, a, true, e.Op == syntax.RemLargeSuffix)
 		case syntax.UpperAll:
 			return strings.ToUpper(s)
 		case syntax.LowerAll:
@@ -227,42 +227,21 @@ func computed(values []alt, change func(string) string) []alt {
 	return all
 }
 
-func trimPrefix(s, pattern string, longest bool) string {
-	if len(s) > 4096 {
-		return s
-	}
-	best := -1
-	for i := 0; i <= len(s); i++ {
-		if matchText(pattern, s[:i]) {
-			best = i
-			if !longest {
+// trimmed cuts off what a pattern matches at the beginning, or at the end.
+func trimmed(s, pattern string, end, longest bool) string {
+	rest := s
+	for n := 0; n <= len(s) && len(s) <= 4096; n++ {
+		cut, kept := s[:n], s[n:]
+		if end {
+			cut, kept = s[len(s)-n:], s[:len(s)-n]
+		}
+		if matchText(pattern, cut) {
+			if rest = kept; !longest {
 				break
 			}
 		}
 	}
-	if best < 0 {
-		return s
-	}
-	return s[best:]
-}
-
-func trimSuffix(s, pattern string, longest bool) string {
-	if len(s) > 4096 {
-		return s
-	}
-	best := -1
-	for i := len(s); i >= 0; i-- {
-		if matchText(pattern, s[i:]) {
-			best = i
-			if !longest {
-				break
-			}
-		}
-	}
-	if best < 0 {
-		return s
-	}
-	return s[:best]
+	return rest
 }
 
 // matchText matches a shell pattern in which "*" spans slashes.

@@ -731,7 +731,7 @@ func (r *reader) indexed(n *node) val {
 	base.each(func(v val) {
 		switch {
 		case v.kind == valThing && (v.qual == "os.environ" || v.qual == "process.env"):
-			r.env(key)
+			r.readVariable(key)
 			out = val{kind: valThing, qual: "env:"}
 		case v.kind == valThing && (v.qual == "globals()" || v.qual == "locals()" || v.qual == "vars()" || v.qual == "global" || v.qual == "builtins" || strings.HasSuffix(v.qual, ".__dict__")):
 			if module, ok := strings.CutSuffix(v.qual, ".__dict__"); ok && key.kind == valText && key.exact && !key.decoded {
@@ -788,7 +788,7 @@ func runsThings(qual string) bool {
 	return false
 }
 
-func (r *reader) env(key val) {
+func (r *reader) readVariable(key val) {
 	key.each(func(k val) {
 		if k.kind == valText && k.exact {
 			r.variable(k.text, r.pos)
@@ -878,12 +878,12 @@ func (r *reader) beside(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
 		return true
 	}
-	if !r.python || r.env0().FS == nil {
+	if !r.python || r.env.FS == nil {
 		return false
 	}
 	top, _, _ := strings.Cut(name, ".")
 	return slices.ContainsFunc(r.places(name), func(dir string) bool {
-		return r.env0().found(dir+"/"+top+".py") != "" || r.env0().found(dir+"/"+top+"/__init__.py") != ""
+		return r.env.found(dir+"/"+top+".py") != "" || r.env.found(dir+"/"+top+"/__init__.py") != ""
 	})
 }
 
@@ -893,7 +893,7 @@ func (r *reader) places(name string) (dirs []string) {
 	if file := r.place.file; strings.HasPrefix(file, "/") {
 		dirs = append(dirs, file[:strings.LastIndexByte(file, '/')])
 	}
-	if here, exact := r.env0().target(literal("."), r.at); exact && r.place.line != 0 {
+	if here, exact := r.env.target(literal("."), r.at); exact && r.place.line != 0 {
 		dirs = append(dirs, here)
 	}
 	if r.python && !strings.HasPrefix(name, ".") {
@@ -905,7 +905,7 @@ func (r *reader) places(name string) (dirs []string) {
 
 // local follows a module that lies in one of its places.
 func (r *reader) local(name string) {
-	if r.env0().FS == nil || r.quiet > 0 {
+	if r.env.FS == nil || r.quiet > 0 {
 		return
 	}
 	if !r.python && strings.HasPrefix(name, "/") {
@@ -948,7 +948,7 @@ func (r *reader) followed(base string) bool {
 		tries = []string{base + ".py", base + "/__init__.py"}
 	}
 	for _, t := range tries {
-		if at := r.env0().found(t); at != "" {
+		if at := r.env.found(t); at != "" {
 			if !strings.HasSuffix(at, ".json") {
 				r.follow(at, r.place, nil, called{})
 			}
@@ -957,5 +957,3 @@ func (r *reader) followed(base string) bool {
 	}
 	return false
 }
-
-func (r *reader) env0() *Env { return &r.scan.env }

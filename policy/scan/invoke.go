@@ -351,7 +351,7 @@ func notAFile(qual string) bool {
 // languageCode reads code that the text itself runs: exec, eval, Function.
 func (r *reader) languageCode(v val) {
 	v.each(func(x val) {
-		if f := r.env0().text(contents(x), r.at); f.text != "" {
+		if f := r.env.text(contents(x), r.at); f.text != "" {
 			r.newShell(nil).script(f, r.pos, "runs what the file holds")
 			return
 		}

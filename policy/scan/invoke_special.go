@@ -91,7 +91,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		}
 		return val{}, true
 	case "environ":
-		r.env(c.arg(0))
+		r.readVariable(c.arg(0))
 		if len(c.args) > 1 && c.args[1].kind == valText {
 			d := c.args[1]
 			d.exact = false

@@ -3,9 +3,9 @@ package scan_test
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"skillrun/policy/scan"
 )
@@ -78,21 +78,20 @@ func TestBudgetIsNeverSilent(t *testing.T) {
 // Neither the parser nor who goes through what it gives uses up the stack, which ends
 // the program: what is nested deep is not read, be it chained or faulty.
 func TestNestingBounds(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20)) // which a chain uses up that is read in no time
 	for name, text := range map[string]string{
 		"blocks":      strings.Repeat("{ ", 1_800_000),
 		"arithmetic":  "((" + strings.Repeat("a=", 1_800_000) + "1))",
 		"parentheses": strings.Repeat("(", 200_000),
 		"expansions":  strings.Repeat(`"${a-`, 720_000),
 		"conditions":  "[[ " + strings.Repeat("a && ", 720_000) + "a ]]",
-		"chain":       strings.Repeat("a&&", 1_200_000) + "a",
-		"faulty":      strings.Repeat("a&&", 1_200_000) + "a\n)",
+		"chain":       strings.Repeat("a&&", 100_000) + "a",
+		"faulty":      strings.Repeat("a&&", 100_000) + "a\n)",
 	} {
-		begin := time.Now()
 		r := scan.Source("shell", text, scan.Env{})
 		if len(r.Opaque) == 0 || len(r.Needs) > 0 {
 			t.Errorf("%s: %v, and %d needs", name, r.Opaque, len(r.Needs))
 		}
-		t.Logf("%s: %v", name, time.Since(begin))
 	}
 	for name, text := range map[string]string{
 		"blocks":      strings.Repeat("{ ", 150) + "rm x" + strings.Repeat("; }", 150),
@@ -104,9 +103,7 @@ func TestNestingBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Opaque)
 		}
 	}
-	begin := time.Now()
-	if r := scan.Source("shell", "a "+strings.Repeat(">a ", 1_200_000), scan.Env{}); len(r.Opaque) == 0 {
+	if r := scan.Source("shell", "a "+strings.Repeat(">a ", 100_000), scan.Env{}); len(r.Opaque) == 0 {
 		t.Error("redirections: are read")
 	}
-	t.Logf("redirections: %v", time.Since(begin))
 }

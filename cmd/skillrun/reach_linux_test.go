@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -62,9 +64,13 @@ func TestReach(t *testing.T) {
 		"*.com": "93.184.216.73", "*.co.uk": "93.184.216.73", "*.github.io": "93.184.216.73",
 	})
 	w.sink(t)
+	site := newSites(t, "", nil)[0]
 	for i, r := range reaches {
 		t.Run(r.name, func(t *testing.T) {
-			sites := newSites(t, `{"permissions": [{"effect": "allow", "capability": `+r.permission+`}, {"capability": "shell.execute", "effect": "allow"}]}`, nil)
+			manifest := `{"permissions": [{"effect": "allow", "capability": ` + r.permission + `}, {"capability": "shell.execute", "effect": "allow"}]}`
+			if err := os.WriteFile(filepath.Join(site.dir, "m.json"), []byte(manifest), 0o644); err != nil {
+				t.Fatal(err)
+			}
 			// Marks of this row and run alone.
 			marked := func(s, of string) string {
 				for n := 1; n < 10; n++ {
@@ -82,14 +88,14 @@ func TestReach(t *testing.T) {
 				}
 				return strings.Join(marks, " ")
 			}
-			sites[0].start(t, true, marked(r.script, "bare"))
+			site.start(t, true, marked(r.script, "bare"))
 			for n := 1; strings.Contains(r.script, fmt.Sprintf("m%d", n)); n++ {
 				if lacking := w.await([]string{marked(fmt.Sprintf("m%d", n), "bare")}); len(lacking) > 0 {
 					t.Fatalf("not seen from bare programs either: %v", lacking)
 				}
 			}
 			for _, flags := range [][]string{{"--denials"}, {"--denials", "--namespaces", "off"}} {
-				s := sites[0]
+				s := site
 				s.words = append(append(s.words[:len(s.words)-1:len(s.words)-1], flags...), "--")
 				w.reached()
 				_, said := s.start(t, false, marked(r.script, "in"))

@@ -322,11 +322,11 @@ func TestClients(t *testing.T) {
 					sandboxtest.Skip(t, sandboxtest.Machine, "does not work outside either: %s", errs)
 				}
 				for k, s := range sites {
-					if got, errs := s.start(t, false, script(c, "good.example")); got != bare {
+					// Its own name for each, to tell by.
+					other := script(c, fmt.Sprintf("c%de%d.evil.example", i, k))
+					if got, errs := s.start(t, false, "(\n"+script(c, "good.example")+"\n)\n(\n"+other+"\n) >/dev/null 2>&1; echo tried >&2"); got != bare || !strings.Contains(errs, "tried") {
 						t.Errorf("%s: outside %q, inside %q: %s", s.name, bare, got, errs)
 					}
-					// Its own name for each, to tell by.
-					s.start(t, false, script(c, fmt.Sprintf("c%de%d.evil.example", i, k)))
 				}
 			})
 		}

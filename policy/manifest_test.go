@@ -116,12 +116,13 @@ func TestKeysDiffer(t *testing.T) {
 // Nobody is asked for what was granted whole.
 func TestGrantedIsNotAsked(t *testing.T) {
 	for _, c := range []struct{ grant, asked string }{
-		{"filesystem.write", "out web"},
-		{"filesystem.write:.", "out web"},
-		{"filesystem.write:elsewhere", "write out web"},
-		{"filesystem.write:out", "write web"},
-		{"filesystem.read:.", "write out web"},
-		{"web.fetch:a.example", "write out web"},
+		{"filesystem.write", "out web all"},
+		{"filesystem.write:.", "out web all"},
+		{"filesystem.write:elsewhere", "write out web all"},
+		{"filesystem.write:out", "write web all"},
+		{"filesystem.read", "write out web"},
+		{"filesystem.read:.", "write out web all"},
+		{"web.fetch:a.example", "write out web all"},
 	} {
 		grant, err := policy.ParseGrant(c.grant, "--grant")
 		if err != nil {
@@ -130,6 +131,7 @@ func TestGrantedIsNotAsked(t *testing.T) {
 		for word, entry := range map[string]string{
 			"write": `"filesystem.write", "constraints": {"workspace_only": true}`,
 			"out":   `"filesystem.write", "constraints": {"resource_scope": ["out"]}`,
+			"all":   `"filesystem.read", "constraints": {}`, // of everything
 			"web":   `"web.fetch", "constraints": {"resource_scope": ["a.example", "10.0.0.1"]}`,
 		} {
 			d := parse(t, "skillguard-manifest.json", `{"skill_metadata": {"name": "x"}, "permissions": [{"effect": "confirm", "capability": `+entry+`}]}`)

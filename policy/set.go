@@ -146,7 +146,7 @@ func (s *Set) granted(e *Entry) bool {
 		case g.Effect != Allow || !g.Expires.IsZero() || wide.narrows() || len(asked.Arguments) > 0:
 			return false
 		case !asked.Scoped:
-			return !given.Scoped || slices.ContainsFunc(given.Scope, func(t Text) bool { return t.Value == "." })
+			return !given.Scoped || asked.WorkspaceOnly == Yes && slices.ContainsFunc(given.Scope, func(t Text) bool { return t.Value == "." })
 		}
 		return given.Scoped && !slices.ContainsFunc(asked.Scope, func(t Text) bool {
 			return !slices.ContainsFunc(given.Scope, func(o Text) bool { return o.Value == t.Value })

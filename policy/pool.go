@@ -112,6 +112,32 @@ func agree(a, b []Entry) []Entry {
 	return both
 }
 
+// Loosens says whether of what entries denied or asked about something is let through
+// by others, although these name no more: the denial or the question is gone, or
+// another entry counts before it.
+func Loosens(old, now []Entry) bool {
+	old, now = expandAll(old), expandAll(now)
+	for _, o := range old {
+		kept, open := false, false
+		for _, n := range now {
+			if n.Capability != o.Capability {
+				continue
+			}
+			kept = kept || n.Effect <= o.Effect && n.Priority >= o.Priority && n.Key() == o.Key()
+			open = open || n.Effect > o.Effect
+			if n.Effect > o.Effect && n.Priority > o.Priority && !slices.ContainsFunc(old, func(e Entry) bool {
+				return e.Key() == n.Key() && e.Effect >= n.Effect && e.Priority > o.Priority
+			}) {
+				return true
+			}
+		}
+		if open && !kept {
+			return true
+		}
+	}
+	return false
+}
+
 // Settled gives the entries for single capabilities, each with the effect that
 // it has in the State: of an untrusted skill an allow asks. Those whose key is
 // among the accepted are allowed.

@@ -170,9 +170,12 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 
 // escalates says whether the skill as it is now asks for what it did not before.
 func (s *Session) escalates(before *loaded, k *candidateSkill) bool {
-	old, now := skill.Permissions(s.entriesOf(before)), skill.Permissions(k.entries)
-	diff := skill.Compare(old, now, nil, nil)
-	return diff.Escalates() || k.Tier < before.Tier
+	old, now := s.entriesOf(before), k.entries
+	if !k.Declared {
+		now = s.entriesOf(&k.loaded)
+	}
+	diff := skill.Compare(skill.Permissions(old), skill.Permissions(now), nil, nil)
+	return diff.Escalates() || policy.Loosens(old, now) || k.Tier < before.Tier
 }
 
 // read takes in the skill in a directory: what it is, how far it is trusted,

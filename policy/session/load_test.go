@@ -195,6 +195,44 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// Of a skill that changed the user is asked where it names no more, and more of it is
+// let through.
+func TestChangedEffects(t *testing.T) {
+	entry := func(capability, effect, scope string, priority int) string {
+		return fmt.Sprintf(`{"capability":%q,"effect":%q,"priority":%d,"constraints":{"resource_scope":[%s]}}`, capability, effect, priority, scope)
+	}
+	read, keep := entry("filesystem.read", "allow", `"data"`, 0), entry("filesystem.read", "deny", `"data/own"`, 1)
+	for _, c := range []struct {
+		what        string
+		before, now string // "" for no manifest
+		want        policy.Effect
+	}{
+		{"the same in another order", read + "," + keep, keep + "," + read, policy.Allow},
+		{"a denial more", read, read + "," + keep, policy.Allow},
+		{"a scope less", entry("filesystem.read", "allow", `"data", "more"`, 0) + "," + keep, read + "," + keep, policy.Allow},
+		{"another right", read + "," + keep, entry("web.fetch", "allow", `"a.com"`, 0), policy.Confirm},
+		{"a denial gone", read + "," + keep, read, policy.Confirm},
+		{"a denial outranked", read + "," + keep, entry("filesystem.read", "allow", `"data"`, 2) + "," + keep, policy.Confirm},
+		{"a denial asks", read + "," + keep, read + "," + entry("filesystem.read", "confirm", `"data/own"`, 1), policy.Confirm},
+		{"a question gone", entry("filesystem.read", "confirm", `"data"`, 0), read, policy.Confirm},
+		{"the manifest gone", read, "", policy.Confirm},
+	} {
+		w := newWorld(t, "standard")
+		dir := w.skill("own/pdf", "["+c.before+"]")
+		s := w.start()
+		w.load(s, dir)
+		w.file("home/.claude/skills/pdf/more.md", "more")
+		manifest := "home/.claude/skills/pdf/skillguard-manifest.json"
+		if w.file(manifest, `{"permissions":[`+c.now+`]}`); c.now == "" {
+			if err := os.Remove(filepath.Join(dir, filepath.Base(manifest))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.want(s.Load(ctx, dir, session.ByKeyword), c.want, c.what)
+		s.Close()
+	}
+}
+
 // A command that runs a skill's script loads the skill.
 func TestImplied(t *testing.T) {
 	w := newWorld(t, "standard")

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -92,6 +93,31 @@ func TestIsolated(t *testing.T) {
 		isolated, pool := reaches(policy.Isolated)
 		if isolated || run && pool > 0 {
 			t.Errorf("%s: a run reaches hosts: %v; entries in a session: %d", c.Name, isolated, pool)
+		}
+	}
+}
+
+// Of two manifests neither outranks what the other denies or asks about.
+func TestPoolOfTwo(t *testing.T) {
+	entry := func(effect, scope string, priority int) string {
+		return fmt.Sprintf(`{"capability": "filesystem.read", "effect": %q, "priority": %d, "constraints": {"resource_scope": [%q]}}`, effect, priority, scope)
+	}
+	for _, c := range []struct{ first, second string }{
+		{entry("allow", "/w", 9), entry("allow", "/w", 1) + "," + entry("deny", "src", 2)},
+		{entry("allow", "/w", 0) + "," + entry("allow", "src", 9), entry("allow", "/w", 0) + "," + entry("confirm", "src/a.go", 1)},
+	} {
+		var docs []*policy.Document
+		for _, entries := range []string{c.first, c.second} {
+			docs = append(docs, parse(t, "m.json", `{"permissions": [`+entries+`]}`))
+		}
+		d := &policy.Document{Entries: policy.Pool(docs, policy.Approved, nil, "skill:x")}
+		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved})
+		r := policy.Request{Capability: "filesystem.read", Paths: []string{"/w/src/a.go"}, Place: policy.Place{Workspace: "/w"}, Time: noon}
+		if a := s.Decide(r); a.Effect == policy.Allow {
+			t.Errorf("%s and %s: %s", c.first, c.second, a.Reason)
+		}
+		if r.Paths[0] = "/w/x"; s.Decide(r).Effect == policy.Deny {
+			t.Errorf("%s and %s: /w/x is denied", c.first, c.second)
 		}
 	}
 }

@@ -222,6 +222,36 @@ func TestDenialsHold(t *testing.T) {
 	}
 }
 
+// What two manifests of a skill come to in a session, each of them alone allows.
+func TestManifestsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		docs := []*policy.Document{drawDocument(t, anyEffect...), drawDocument(t, anyEffect...)}
+		docs[1].Form = policy.Header
+		for _, d := range docs {
+			for i := range d.Entries {
+				e := &d.Entries[i]
+				e.Capability, e.Constraints.WorkspaceOnly = "filesystem.read", policy.Unset
+				if e.Constraints.Scoped {
+					e.Constraints.Scope = []policy.Text{{Value: rapid.SampledFrom([]string{"/w", "src"}).Draw(t, "one")}}
+				}
+			}
+		}
+		allows := func(path string, docs ...*policy.Document) bool {
+			d := &policy.Document{Entries: policy.Pool(docs, policy.Approved, nil, "skill:x")}
+			s, _, err := policy.Compose(policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Decide(policy.Request{Capability: "filesystem.read", Paths: []string{path}, Place: policy.Place{Workspace: "/w", Home: "/home/u"}, Time: noon}).Effect == policy.Allow
+		}
+		for _, path := range drawnPaths {
+			if allows(path, docs...) && !(allows(path, docs[0]) && allows(path, docs[1])) {
+				t.Fatalf("%s is allowed by both together:\n%+v\n%+v", path, docs[0].Entries, docs[1].Entries)
+			}
+		}
+	})
+}
+
 func TestCompositionIsOrderFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)

@@ -83,6 +83,7 @@ func expandAll(entries []Entry) []Entry {
 // nothing. What either denies stays denied.
 func agree(a, b []Entry) []Entry {
 	var both []Entry
+	var asked []string
 	for _, e := range a {
 		if e.Effect == Deny {
 			both = append(both, e)
@@ -93,15 +94,24 @@ func agree(a, b []Entry) []Entry {
 				continue
 			}
 			one := e
-			one.Effect = min(e.Effect, o.Effect)
+			// What either ranks above an entry of its own stays above it.
+			one.Effect, one.Priority = min(e.Effect, o.Effect), min(e.Priority, o.Priority)
 			switch {
 			case e.Key() == o.Key(), !o.Constraints.narrows() && o.Expires.IsZero():
 			case !e.Constraints.narrows() && e.Expires.IsZero():
 				one.Constraints, one.Expires, one.Pos = o.Constraints, o.Expires, o.Pos
 			default:
+				if one.Effect == Confirm {
+					asked = append(asked, e.Capability)
+				}
 				continue
 			}
 			both = append(both, one)
+		}
+	}
+	for i := range both {
+		if e := &both[i]; slices.Contains(asked, e.Capability) {
+			e.Effect = min(e.Effect, Confirm) // which may be about what was to be asked
 		}
 	}
 	for _, o := range b {

@@ -43,7 +43,7 @@ func CallRules() []SyscallRule {
 			"setresuid setresgid setfsuid setfsgid setgroups capget capset",
 			Reason: "identity: without capabilities these only give up or confirm what the process is (tar, git, apt call them)"},
 		{Action: Allow, Calls: "seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
-			Reason: "a sandbox inside the sandbox can only take rights away"},
+			Reason: "a sandbox inside the sandbox can only take rights away; by Landlock none of those that the supervisor exercises for it"},
 		{Action: Allow, Calls: "ptrace",
 			Reason: "gdb, strace, rr, LeakSanitizer on the run's own processes: Landlock refuses any tracee outside the run's " +
 				"domain (every ABI), and since kernel 4.8 a call that a tracer changed is filtered again"},

@@ -76,7 +76,9 @@ type Process struct {
 	layers    []int           // descriptors of the Landlock rulesets
 	inherited map[uint64]bool // sockets that the command starts with
 	session   bool            // Command.Session
-	tape      tape
+	// interrupts is [Begun.Interrupts].
+	interrupts bool
+	tape       tape
 }
 
 // State is how a run ended.
@@ -387,7 +389,7 @@ func (p *Process) end() {
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
 // returned. It then owns the listener.
 func (p *Process) Begun() Begun {
-	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Root: int(p.board.root) - 1, Guardian: p.reaper()}
+	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Root: int(p.board.root) - 1, Guardian: p.reaper(), Interrupts: p.interrupts}
 	if len(p.layers) > 0 {
 		b.Ruleset = p.layers[0]
 	}

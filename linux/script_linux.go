@@ -220,7 +220,8 @@ func openFiles(hard uint64) unix.Rlimit {
 func (b *scripter) listener(fprog *unix.SockFprog) []step {
 	const waitKillable = 1 << 5
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
-	if _, _, e := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags|waitKillable, 0); e == syscall.EFAULT {
+	_, _, e := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags|waitKillable, 0)
+	if b.p.interrupts = e != syscall.EFAULT; !b.p.interrupts {
 		flags |= waitKillable // EFAULT: the flags were fine, the program's address was not
 	}
 	return []step{stepFor(stageSeccomp, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(fprog))).with(publish)}

@@ -44,6 +44,7 @@ type cell struct {
 	layers   bool              // Landlock; off to see the supervisor alone
 	kernel   *profiles.Profile // what the layers grant, if not what profile does
 	alone    bool              // the first layer alone, and no supervisor
+	hasty    bool              // signals interrupt who waits for an answer, as before Linux 5.19
 	env      []string
 	stdin    io.Reader
 
@@ -144,6 +145,7 @@ type entry struct {
 	Features linux.FilterFeatures
 	Ruleset  bool // descriptor 4 is layer 1
 	Alone    bool // neither layer 2 nor a filter
+	Hasty    bool
 	Argv     []string
 }
 
@@ -167,7 +169,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 		defer f.Close()
 		files = append(files, f)
 	}
-	e, err := json.Marshal(entry{c.features, c.layers, c.alone, argv})
+	e, err := json.Marshal(entry{c.features, c.layers, c.alone, c.hasty, argv})
 	must(c.t, err)
 	cmd := exec.Command(testBinary(c.t), "-test.run=^TestSupervisedEntry$")
 	cmd.Dir = c.ws
@@ -203,7 +205,7 @@ func (c *cell) runWithin(limit time.Duration, argv ...string) result {
 	}
 	sup, err := linux.NewSupervisor(s)
 	must(c.t, err)
-	must(c.t, sup.Serve(linux.Begun{Listener: listener, Ruleset: ruleset, Process: cmd.Process.Pid}))
+	must(c.t, sup.Serve(linux.Begun{Listener: listener, Ruleset: ruleset, Process: cmd.Process.Pid, Interrupts: c.hasty}))
 	timer := time.AfterFunc(limit, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	start := time.Now()
 	if _, err := ours.Write([]byte{1}); err != nil { // go ahead
@@ -376,8 +378,11 @@ func superviseSelf(text string) error {
 			continue // the others are tested where they live
 		}
 		program := unix.SockFprog{Len: f.Instructions(), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.StringData(f.Program)))}
-		listener, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-			unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&program)))
+		flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		if !e.Hasty {
+			flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		}
+		listener, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 		if errno != 0 {
 			return fmt.Errorf("cannot install the filter: %w", errno)
 		}

@@ -131,6 +131,9 @@ type Begun struct {
 	// Guardian is the process to which orphans of the run go; 0 if none. Only
 	// signals ask for it.
 	Guardian int
+	// Interrupts says that signals interrupt a caller that waits for its answer
+	// (before Linux 5.19), who then fails or asks again.
+	Interrupts bool
 }
 
 // Redirect serves names beneath From, where the Profile grants nothing, from

@@ -90,6 +90,14 @@ func (r *request) signal(pid int, sg sign) unix.Errno {
 	return e
 }
 
+// itself says whether a process is the caller's, which stays it as long as it waits:
+// what it sends to itself it sends itself. It expects that before the call is over,
+// and where a signal interrupts a caller that waits, a signal from here would.
+func (r *request) itself(pid int) bool {
+	own, ok := number(r.task.dir, "status", "\nTgid:\t")
+	return ok && int(own) == pid
+}
+
 // signalMany sends to the run's processes of a group, or to all but the
 // caller's own, as kill(2) with a negative number.
 func (r *request) signalMany(group int, sg sign) unix.Errno {
@@ -117,6 +125,9 @@ func (r *request) signalMany(group int, sg sign) unix.Errno {
 		if e := r.signal(pid, sg); e == 0 || result == unix.ESRCH {
 			result = e
 		}
+	}
+	if self && r.s.run.Interrupts && sg.number > 0 && sg.number <= 64 {
+		r.succeed(0) // what follows would interrupt this call; no second answer finds it
 	}
 	if self {
 		return r.signal(int(own), sg)
@@ -150,7 +161,7 @@ func (s *Supervisor) processes() (pids []int, err error) {
 func serveKill(r *request) {
 	pid, sg := int(int32(r.args[0])), sign{number: int(int32(r.args[1]))}
 	switch {
-	case r.s.config.Scoped:
+	case r.s.config.Scoped, pid > 0 && r.itself(pid):
 		r.resume() // the kernel decides, by numbers in registers
 	case pid > 0:
 		r.fail(r.signal(pid, sg))
@@ -167,6 +178,10 @@ func serveTkill(r *request) {
 		r.fail(unix.EINVAL)
 		return
 	}
+	if tid == r.tid {
+		r.resume()
+		return
+	}
 	tgid, ok := number(r.s.proc, strconv.Itoa(tid)+"/status", "\nTgid:\t")
 	if !ok {
 		r.fail(unix.ESRCH)
@@ -179,6 +194,10 @@ func serveTgkill(r *request) {
 	tgid, tid := int(int32(r.args[0])), int(int32(r.args[1]))
 	if tgid <= 0 || tid <= 0 {
 		r.fail(unix.EINVAL)
+		return
+	}
+	if r.itself(tgid) {
+		r.resume()
 		return
 	}
 	r.fail(r.signal(tgid, sign{number: int(int32(r.args[2])), tid: tid}))
@@ -198,6 +217,10 @@ func (r *request) info(at uint64) ([]byte, unix.Errno) {
 }
 
 func serveSigqueue(r *request) {
+	if r.itself(int(int32(r.args[0]))) {
+		r.resume()
+		return
+	}
 	info, e := r.info(r.args[2])
 	if e != 0 {
 		r.fail(e)
@@ -207,6 +230,10 @@ func serveSigqueue(r *request) {
 }
 
 func serveTgsigqueue(r *request) {
+	if r.itself(int(int32(r.args[0]))) {
+		r.resume()
+		return
+	}
 	info, e := r.info(r.args[3])
 	if e != 0 {
 		r.fail(e)

@@ -104,3 +104,33 @@ func TestSignalsToOwnGroup(t *testing.T) {
 		t.Errorf("control: the process outside got %v", got)
 	}
 }
+
+// selfScript sends itself signals, for which it has a handler.
+const selfScript = `
+import ctypes, os, signal, threading
+heard = []
+signal.signal(signal.SIGUSR1, lambda *a: heard.append(1))
+pid, libc = os.getpid(), ctypes.CDLL(None, use_errno=True)
+def call(f, *args):
+    if f(*args) < 0: raise OSError(ctypes.get_errno(), "call")
+for _ in range(50):
+    os.kill(pid, signal.SIGUSR1)
+    signal.raise_signal(signal.SIGUSR1)
+    call(libc.syscall, ctypes.c_long(200 if os.uname().machine == "x86_64" else 130), pid, signal.SIGUSR1) # tkill
+    call(libc.sigqueue, pid, signal.SIGUSR1, ctypes.c_void_p(0))
+    os.kill(0, signal.SIGUSR1)
+    while len(heard) % 5: pass
+print(len(heard))
+`
+
+// A process hears each of its own signals once, and its call does not fail.
+func TestSignalsToItself(t *testing.T) {
+	c := newCell(t)
+	c.features |= linux.NotifyKill
+	c.write(c.outside+"/script.py", selfScript)
+	for _, c.hasty = range []bool{false, true} {
+		if r := c.run("python3", c.outside+"/script.py"); r.code != 0 || r.out != "250\n" {
+			t.Errorf("interrupted %t: exit %d\n%s%s", c.hasty, r.code, r.out, c.explain())
+		}
+	}
+}

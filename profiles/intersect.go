@@ -241,6 +241,10 @@ func within(a, b string) bool {
 
 // HostPrefix gives the addresses that an address or prefix names, false for a name.
 func HostPrefix(host string) (netip.Prefix, bool) {
+	// Names are told quickly: there may be thousands.
+	if strings.IndexByte(host, ':') < 0 && strings.Trim(host, "0123456789./") != "" {
+		return netip.Prefix{}, false
+	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
 		return netip.PrefixFrom(a, a.BitLen()), true

@@ -204,9 +204,19 @@ func (n *Network) normalize() {
 		return byAddr && coveredBy(h.Except, p)
 	})
 	hosts = sorted(hosts, compareHosts, func(h *HostRule) *Origin { return &h.Origin })
+	var wide []HostRule // those that may cover another host
+	byHost := map[string][]HostRule{}
+	for _, h := range hosts {
+		if _, byAddr := HostPrefix(h.Host); byAddr || h.Host == "localhost" || strings.HasPrefix(h.Host, "*") {
+			wide = append(wide, h)
+		} else {
+			byHost[h.Host] = append(byHost[h.Host], h)
+		}
+	}
 	n.Hosts = nil
 	for i := range hosts {
-		if !slices.ContainsFunc(hosts, func(b HostRule) bool { return compareHosts(&hosts[i], &b) != 0 && hosts[i].within(&b) }) {
+		covers := func(b HostRule) bool { return compareHosts(&hosts[i], &b) != 0 && hosts[i].within(&b) }
+		if !slices.ContainsFunc(byHost[hosts[i].Host], covers) && !slices.ContainsFunc(wide, covers) {
 			n.Hosts = append(n.Hosts, hosts[i])
 		}
 	}

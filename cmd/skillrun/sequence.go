@@ -12,19 +12,28 @@ import (
 	"skillrun/policy"
 )
 
-// mostSequence is the size of the largest file of a sequence that is read.
-const mostSequence = 16 << 20
+// mostSequence is the size of the largest file of a sequence that is read, and mostTodos
+// of all that a launch reads.
+const (
+	mostSequence = 16 << 20
+	mostTodos    = 2 * mostSequence
+)
 
 // readTodos notes the git directories that the run finds, and which rebases are going on
-// there, with the commands that they have left to start.
+// there, with the commands that they have left to start. Of those that cannot be read,
+// or not beside the others, all commands count as a run's that changes them.
 func (r *recorder) readTodos() {
 	host := *r.job.host
 	host.FS = newSnapshot()
 	r.gitDirs, _, _ = r.gitDirectories(&host, nil)
+	left := int64(mostTodos)
 	for _, dir := range r.gitDirs {
-		if b, err := host.ReadSmall(filepath.Join(dir, policy.GitTodo), mostSequence); err == nil {
-			r.todos[dir] = policy.GitContinues(policy.GitTodo, b)
+		b, err := host.ReadSmall(filepath.Join(dir, policy.GitTodo), min(mostSequence, left))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			continue
 		}
+		left -= int64(len(b))
+		r.todos[dir] = policy.GitContinues(policy.GitTodo, b)
 	}
 }
 
@@ -56,9 +65,13 @@ func (r *recorder) refuseSequence(dir, name string, left *int64) {
 	if err != nil {
 		words = []string{"what cannot be read"}
 	}
-	known, begun := r.todos[dir]
+	todo, begun := r.todos[dir]
 	if name == policy.GitTodo {
-		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
+		known := make(map[string]bool, len(todo)) // there may be a million
+		for _, w := range todo {
+			known[w] = true
+		}
+		words = slices.DeleteFunc(words, func(w string) bool { return known[w] })
 	}
 	if len(words) == 0 {
 		return

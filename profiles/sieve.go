@@ -14,7 +14,6 @@ type Sieve struct {
 	words   map[string][]int // components of patterns without "*" and "?", folded
 	globs   []globWord
 	sorted  []denialPlace    // of all denials
-	at      map[string][]int // denials by their place
 	dirs    map[string][]int // see directory
 	path    string
 	list    []int
@@ -41,7 +40,8 @@ func NewSieve(denials []Denial) *Sieve { return &Sieve{denials: denials} }
 // sort puts the words of all patterns, and all places, where they are found again.
 // Many a run asks about nothing.
 func (s *Sieve) sort() {
-	s.words, s.at, s.dirs = map[string][]int{}, make(map[string][]int, len(s.denials)), map[string][]int{}
+	s.words, s.dirs = map[string][]int{}, map[string][]int{}
+	s.sorted = make([]denialPlace, len(s.denials))
 	for i := range s.denials {
 		for rest, word := s.denials[i].Match, ""; rest != ""; {
 			rest, word = cutLast(rest)
@@ -52,9 +52,7 @@ func (s *Sieve) sort() {
 			word = Folded(word)
 			s.words[word] = append(s.words[word], i)
 		}
-		at := Folded(s.denials[i].Path)
-		s.at[at] = append(s.at[at], i)
-		s.sorted = append(s.sorted, denialPlace{at, i})
+		s.sorted[i] = denialPlace{Folded(s.denials[i].Path), i}
 	}
 	slices.SortFunc(s.sorted, func(a, b denialPlace) int { return strings.Compare(a.path, b.path) })
 }
@@ -73,12 +71,15 @@ func (s *Sieve) Touching(path string) []*Denial {
 	dir, name := cutLast(path)
 	list := s.touched(name, append(s.list[:0], s.directory(dir)...))
 	whole := Folded(path)
-	list = append(list, s.at[whole]...)
-	// What it leads to.
-	beneath := strings.TrimSuffix(whole, "/") + "/"
-	i, _ := slices.BinarySearchFunc(s.sorted, beneath, func(p denialPlace, to string) int { return strings.Compare(p.path, to) })
-	for ; i < len(s.sorted) && strings.HasPrefix(s.sorted[i].path, beneath); i++ {
-		list = append(list, s.sorted[i].denial)
+	for _, p := range s.at(whole) {
+		list = append(list, p.denial)
+	}
+	beneath := strings.TrimSuffix(whole, "/") + "/" // what it leads to
+	for _, p := range s.from(beneath) {
+		if !strings.HasPrefix(p.path, beneath) {
+			break
+		}
+		list = append(list, p.denial)
 	}
 	slices.Sort(list)
 	s.list = slices.Compact(list)
@@ -107,9 +108,9 @@ func (s *Sieve) directory(dir string) []int {
 			}
 		}
 	}
-	for _, i := range s.at[Folded(whole)] {
-		if s.denials[i].Match == "" {
-			list = append(list, i)
+	for _, p := range s.at(Folded(whole)) {
+		if s.denials[p.denial].Match == "" {
+			list = append(list, p.denial)
 		}
 	}
 	slices.Sort(list)
@@ -119,6 +120,22 @@ func (s *Sieve) directory(dir string) []int {
 	}
 	s.dirs[dir] = list
 	return list
+}
+
+// from gives the denials whose place is path, folded, or comes after it.
+func (s *Sieve) from(path string) []denialPlace {
+	i, _ := slices.BinarySearchFunc(s.sorted, path, func(p denialPlace, to string) int { return strings.Compare(p.path, to) })
+	return s.sorted[i:]
+}
+
+// at gives those whose place is path.
+func (s *Sieve) at(path string) []denialPlace {
+	list := s.from(path)
+	n := 0
+	for n < len(list) && list[n].path == path {
+		n++
+	}
+	return list[:n]
 }
 
 // touched appends the denials of whose pattern name matches some component.

@@ -319,10 +319,5 @@ func allowedCommand(prefixes []Text, command string) bool {
 	if strings.ContainsAny(command, ";&|<>`$(){}\n\\") {
 		return false
 	}
-	for _, p := range prefixes {
-		if rest, ok := strings.CutPrefix(command, p.Value); ok && (rest == "" || rest[0] == ' ') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p Text) bool { return begins(strings.Fields(command), p.Value) })
 }

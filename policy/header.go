@@ -293,6 +293,22 @@ func specify(e *Entry, tool, specifier string) error {
 	return nil
 }
 
+// Locate puts the directory of the skill into declared commands, where its text has it
+// by a variable: Bash(${CLAUDE_SKILL_DIR}/scripts/x.sh *).
+func (d *Document) Locate(dir string) {
+	if strings.ContainsAny(dir, " \t\n") {
+		return // it would be several words
+	}
+	for i := range d.Entries {
+		commands := d.Entries[i].Constraints.AllowedCommands
+		for k := range commands {
+			for _, name := range [...]string{"${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "${SKILL_DIR}/", "$SKILL_DIR/"} {
+				commands[k].Value = strings.ReplaceAll(commands[k].Value, name, dir+"/")
+			}
+		}
+	}
+}
+
 // add appends an entry, joining the commands of entries that differ in nothing
 // else: Bash(git:*) Bash(jq:*) is one right with two commands.
 func (d *Document) add(e Entry) {

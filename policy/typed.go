@@ -43,7 +43,7 @@ func (l *layer) typed(argv []string, now time.Time) string {
 			return ""
 		default:
 			for _, t := range e.Constraints.AllowedCommands {
-				if begins(argv, strings.Fields(t.Value)) {
+				if begins(argv, t.Value) {
 					return ""
 				}
 			}
@@ -53,14 +53,30 @@ func (l *layer) typed(argv []string, now time.Time) string {
 	return why
 }
 
-func begins(argv, words []string) bool {
+// begins says whether a command has the words that a declared one begins with, of
+// which a directory at the end is for what lies in it.
+func begins(argv []string, declared string) bool {
+	words := strings.Fields(declared)
 	if len(argv) < len(words) {
 		return false
 	}
 	for i := range words {
-		if argv[i] != words[i] {
+		word, have := plainPath(words[i]), plainPath(argv[i])
+		if file, ok := strings.CutPrefix(have, word); i == len(words)-1 && ok && strings.HasSuffix(word, "/") {
+			return file != "" && !strings.ContainsAny(file, "*?[") && !strings.Contains("/"+file+"/", "/../")
+		}
+		if have != word {
 			return false
 		}
 	}
 	return len(words) > 0
+}
+
+// plainPath leaves the "./" out of "./scripts/x", which "scripts/x" is, too; "x" is not
+// "./x" but a program of PATH.
+func plainPath(word string) string {
+	if rest, ok := strings.CutPrefix(word, "./"); ok && strings.Contains(rest, "/") {
+		return rest
+	}
+	return word
 }

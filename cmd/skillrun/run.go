@@ -90,7 +90,7 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 	if !j.set.Declared && (j.skill != nil || j.verbose) && said.lasting == "" {
 		say("%s", j.undeclared())
 	}
-	if why, grant := j.set.Typed(in.command, time.Now()); grant != "" {
+	if why, grant := j.typed(in.command); grant != "" {
 		return nil, j.refused(c, withHint{errors.New(why), "--grant " + grant + " runs any command, with the skill's other rights"})
 	} else if why != "" {
 		return nil, j.refused(c, errors.New(why))
@@ -99,6 +99,23 @@ func attempt(c *cli.Context, in *invocation, said answers) (again *answers, err 
 		return nil, j.refused(c, err)
 	}
 	return launch(c, j, room)
+}
+
+// typed says why the command is not what the skill declares, as it was typed and with
+// files by their whole paths.
+func (j *job) typed(command []string) (why, grant string) {
+	whole := slices.Clone(j.argv)
+	for i, word := range whole {
+		if strings.Contains(word, "/") && !filepath.IsAbs(word) {
+			whole[i] = filepath.Join(j.cwd, word)
+		}
+	}
+	for _, argv := range [...][]string{command, whole} {
+		if why, grant = j.set.Typed(argv, time.Now()); grant == "" {
+			break
+		}
+	}
+	return why, grant
 }
 
 // launch runs the command of a job to its end, and exits as it did.

@@ -122,6 +122,9 @@ func (s *Skill) header() {
 		s.Says.Document = nil
 		s.Findings = append(s.Findings, policy.Finding{Pos: policy.Pos{File: s.path(second.Name)}, What: "both SKILL.md and skill.md are there: the header gives no rights"})
 	}
+	if s.Says.Document != nil {
+		s.Says.Document.Locate(s.Dir)
+	}
 	s.Name, s.Version = s.Says.Name, s.Says.Version
 }
 

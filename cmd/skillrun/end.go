@@ -70,6 +70,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		}
 		hint("%s", line)
 	}
+	if code == 0 && res.Killed > 0 && len(r.profile.Network.Listen) > 0 && !r.tells {
+		hint("what still ran when the command ended was ended with it: a server is to be the command itself, and not in the background")
+	}
 	foreign := code == 128+int(syscall.SIGSYS)
 	switch {
 	case code == 0 || code == exitTimeout || r.show || r.tells || res.Unstarted != "":

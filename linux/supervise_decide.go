@@ -34,6 +34,10 @@ type ruling struct {
 
 func (r ruling) ok() bool { return r.errno == 0 }
 
+// OwnProcess is why a run reads nothing of the launcher in /proc: whoever lists all
+// processes (ps, pgrep) comes upon it, and goes on.
+const OwnProcess = "skillrun's own process, which shows a run nothing"
+
 // decider turns a Profile and what the run has done so far into rulings. It
 // makes no system calls.
 type decider struct {

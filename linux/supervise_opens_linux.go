@@ -151,7 +151,7 @@ func (r *request) open() {
 		return
 	}
 	if r.isLaunchers(o) {
-		r.refuse(ruling{errno: errAccess, path: o.place.path, access: accessOf(r.flags), why: "skillrun's own process, which shows a run nothing"})
+		r.refuse(ruling{errno: errAccess, path: o.place.path, access: accessOf(r.flags), why: OwnProcess})
 		return
 	}
 	if !o.anonymous {

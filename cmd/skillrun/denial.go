@@ -187,7 +187,7 @@ func isLoopback(host string) bool {
 // of it a core file is to hold, Haskell's (pandoc) name their threads, fontconfig
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
 // notes what its extensions are, redis asks how fast the clock is, cargo locks a cache that it only reads and notes when it used it, pip asks
-// whether there is IPv6 and looks in /etc for what system it is on, Java asks the
+// whether there is IPv6 and looks in /etc for what system it is on, ps looks at all processes, Java asks the
 // first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
 // abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
 // bothered with them.
@@ -218,7 +218,7 @@ func spare(d audit.Denial) bool {
 // lookedFor says of what is spared that a command may have been about nothing else,
 // as ls /etc is: others go on without it, whatever they then fail for.
 func lookedFor(d audit.Denial) bool {
-	return d.Access == sandbox.SocketIPv6 || d.Target == "/etc" && d.Access == "read"
+	return d.Access == sandbox.SocketIPv6 || d.Target == "/etc" && d.Access == "read" || d.Rule == linux.OwnProcess
 }
 
 // cargoNotes says whether a file is one that cargo locks, or in which it notes what

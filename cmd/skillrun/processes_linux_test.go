@@ -84,6 +84,10 @@ func TestLauncherHidden(t *testing.T) {
 		!regexp.MustCompile(`(?m)denied read /proc/\d+/stat \(skillrun's own process, which shows a run nothing\)$`).MatchString(out) {
 		t.Errorf("%s: %s", end, out)
 	}
+	// Who lists all processes comes upon it, and goes on: no word of that.
+	if out, end := inside(t, dir, env, nil, []string{"--namespaces", "off", "--denials"}, "cat /proc/[0-9]*/stat >/dev/null 2>&1; true"); end != "exit 0" || strings.Contains(out, "denied") {
+		t.Errorf("%s: %s", end, out)
+	}
 }
 
 // What a run makes of System V shared memory goes with its namespaces, and without

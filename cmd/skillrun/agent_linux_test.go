@@ -842,6 +842,7 @@ func TestYesIsEnough(t *testing.T) {
 	a.start()
 	for _, c := range []struct{ command, asks, out string }{
 		{`cat .env`, "secrets.read", "KEY=hidden"},
+		{`set -a; . ./.env; set +a; env | grep ^KEY=`, ".env: secrets.read", "KEY=hidden"},
 		{`python3 -m venv --without-pip .venv && ls .venv/bin/activate`, ".venv/bin: policy.expand", ".venv/bin/activate"},
 		{`mkdir -p .vscode && echo tasks >.vscode/tasks.json && cat .vscode/tasks.json`, "policy.expand .vscode/tasks.json", "tasks"},
 		{`echo '#!/bin/true' >.git/hooks/pre-commit && cat .git/hooks/pre-commit`, "policy.expand", "#!/bin/true"},

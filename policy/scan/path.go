@@ -207,8 +207,8 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	}
 	if do&executes != 0 {
 		s.need("source_code.execute", p, exact, pos, reason)
-		if group == "shell_profile." {
-			s.need("shell_profile.read", p, exact, pos, reason)
+		if group != "filesystem." && do&reads == 0 { // ". .env"
+			s.need(group+"read", p, exact, pos, reason)
 		}
 	}
 	if do&reads != 0 {

@@ -185,8 +185,10 @@ func (l *lowering) preset(p *profiles.Profile) {
 		d := profiles.Denial{Path: l.place.Workspace, Match: ".git/config", Access: profiles.Read, UnlessMade: true, Class: profiles.Sensitive,
 			Origin: profiles.Origin{Source: origin.Source, Reason: "something in it may be a credential: check out with persist-credentials: false"}}
 		// Without it no git command works, so it is closed for a reason only.
-		if file := path.Join(l.place.Workspace, ".git/config"); l.host.WithoutCredentials(file) {
-			d.Except = []string{file}
+		for _, dir := range l.checkouts() {
+			if file := path.Join(dir, ".git/config"); l.host.WithoutCredentials(file) {
+				d.Except = append(d.Except, file)
+			}
 		}
 		p.Denials = append(p.Denials, d)
 		// That of a work tree lies elsewhere.
@@ -194,6 +196,32 @@ func (l *lowering) preset(p *profiles.Profile) {
 			p.Denials = append(p.Denials, profiles.Denial{Path: common + "/config", Access: profiles.Read, Class: profiles.Sensitive, Origin: d.Origin})
 		}
 	}
+}
+
+// mostCheckouts is how many directories are looked at for repositories.
+const mostCheckouts = 256
+
+// checkouts are the directories in which jobs check out repositories: the workspace,
+// those in it, and in a workspace that is no repository those in these ("owner/name").
+func (l *lowering) checkouts() []string {
+	repository := func(dir string) bool { return l.host.Exists(dir + "/.git") }
+	dirs := []string{l.place.Workspace}
+	in := func(dir string) {
+		entries, _ := fs.ReadDir(l.host.FS, profiles.FSName(dir))
+		for _, e := range entries {
+			if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "node_modules" && len(dirs) < mostCheckouts {
+				dirs = append(dirs, profiles.Below(dir, e.Name()))
+			}
+		}
+	}
+	if in(l.place.Workspace); !repository(l.place.Workspace) {
+		for _, dir := range dirs[1:] {
+			if !repository(dir) {
+				in(dir)
+			}
+		}
+	}
+	return dirs
 }
 
 // environment adds the fixed values of skillrun.toml, except of variables that

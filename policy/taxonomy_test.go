@@ -227,6 +227,45 @@ func preset(t *testing.T, name string) *policy.Preset {
 	return p
 }
 
+// A job may check out several repositories, none of which is the workspace.
+func TestCheckouts(t *testing.T) {
+	const plain, token = "[core]\n\tbare = false\n", "[http]\n\textraheader = x\n"
+	readable := map[string]bool{
+		"/w/a/.git/config": true, "/w/b/.git/config": false, "/w/org/c/.git/config": true, "/w/org/d/.git/config": false,
+		"/w/a/in/.git/config": false, "/w/org/deep/e/.git/config": false, "/w/.hidden/.git/config": false, "/w/node_modules/.git/config": false,
+	}
+	for _, top := range []bool{false, true} {
+		h := machine()
+		fs := h.FS.(fstest.MapFS)
+		for file := range readable {
+			fs[file[1:]] = &fstest.MapFile{Data: []byte(plain)}
+		}
+		fs["w/b/.git/config"], fs["w/org/d/.git/config"] = &fstest.MapFile{Data: []byte(token)}, &fstest.MapFile{Data: []byte(token)}
+		for file := range fs {
+			if !top && strings.HasPrefix(file, "w/.git/") {
+				delete(fs, file)
+			}
+		}
+		if top {
+			fs["w/.git/config"] = &fstest.MapFile{Data: []byte(plain)}
+		}
+		set := compose(t, policy.Input{Tier: policy.Approved, Preset: preset(t, "ci")})
+		p, err := set.Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, want := range readable {
+			want = want && !(top && strings.HasPrefix(file, "/w/org/")) // two levels down, in a repository
+			if got := p.Allows(file, profiles.Read).Allowed; got != want {
+				t.Errorf("%s, in a repository %v: readable %v, want %v", file, top, got, want)
+			}
+			if p.Allows(file, profiles.Write).Allowed {
+				t.Errorf("%s can be written", file)
+			}
+		}
+	}
+}
+
 func TestPresetCI(t *testing.T) {
 	h := machine()
 	fs := h.FS.(fstest.MapFS)

@@ -305,6 +305,8 @@ func (j *judged) whole() (g policy.Entry, what string) {
 func (j *judged) explain(dir string) {
 	if _, what := j.whole(); what != "" {
 		j.need.Reason += "; a yes opens " + what
+	} else if j.need.Effect == policy.Confirm && j.request.Confined && j.need.Capability == "secrets.delete" {
+		j.need.Reason += "; no run deletes one that was there before: do that yourself"
 	} else if j.need.Effect == policy.Confirm && j.request.Confined && (!j.need.Exact || strings.ContainsAny(j.need.Target, wild)) && len(j.request.Paths) > 0 {
 		var list []string
 		for _, p := range j.request.Paths[:min(len(j.request.Paths), shownTargets)] {

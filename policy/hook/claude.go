@@ -17,7 +17,7 @@ func (c claude) before(e *Event, a *Answer) []byte {
 	case a.Effect == policy.Deny:
 		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason)
 	case a.Effect == policy.Confirm && !c.asks(e):
-		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason+" (the user would have to be asked, and mode "+policy.Escape(e.Mode)+" is not known to do that)")
+		return specific(e, "permissionDecision", "deny", "permissionDecisionReason", a.Reason+" (the user would have to be asked, and mode "+policy.Escape(e.Mode)+" is not known to do that: the user can switch to Manual mode, \"default\", or allow it)")
 	case a.Effect == policy.Confirm, input != nil && e.Mode == "plan":
 		decision = "ask"
 	case input != nil:

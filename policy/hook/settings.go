@@ -38,8 +38,11 @@ type entry struct {
 var (
 	claudeSettings = Settings{
 		User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
-		Env:   []string{".claude/settings.json", ".claude/settings.local.json"},
-		Notes: []string{"hooks are read when a session starts: restart running ones"},
+		Env: []string{".claude/settings.json", ".claude/settings.local.json"},
+		Notes: []string{
+			"hooks are read when a session starts: restart running ones",
+			"in auto mode, in which sessions start, nobody is asked and what would be is denied: claude --permission-mode default",
+		},
 		entries: []entry{
 			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`, ""},
 			// From 2.1.295 on; earlier versions do not look at it, and go on.

@@ -307,7 +307,7 @@ func (j *judged) explain(dir string) {
 		j.need.Reason += "; a yes opens " + what
 	} else if j.need.Effect == policy.Confirm && j.request.Confined && j.need.Capability == "secrets.delete" {
 		j.need.Reason += "; no run deletes one that was there before: do that yourself"
-	} else if j.need.Effect == policy.Confirm && j.request.Confined && (!j.need.Exact || strings.ContainsAny(j.need.Target, wild)) && len(j.request.Paths) > 0 {
+	} else if j.need.Effect == policy.Confirm && j.request.Confined && j.need.Target != "" && (!j.need.Exact || strings.ContainsAny(j.need.Target, wild)) && len(j.request.Paths) > 0 {
 		var list []string
 		for _, p := range j.request.Paths[:min(len(j.request.Paths), shownTargets)] {
 			if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
@@ -568,14 +568,14 @@ func (s *Session) made(r *policy.Request, path, dir string) string {
 // would lead a yes elsewhere, are not. A pattern that stands for nothing is a name to
 // delete: of a file that is not there.
 func (s *Session) stands(pattern, dir string, deleting bool) (files []string) {
-	found := s.matches(pattern, dir)
+	found := slices.DeleteFunc(s.matches(strings.ReplaceAll(pattern, "[!", "[^"), dir), func(f string) bool { return hidden(s.absolute(pattern, dir), f) })
 	if name := s.absolute(pattern, dir); !slices.Contains(found, name) {
 		if _, err := os.Lstat(name); err == nil {
 			found = append(found, name) // "app/[id].tsx", in quotes
 		}
 	}
 	switch {
-	case len(found) == 0 && deleting && wilds(pattern) <= maxWild:
+	case len(found) == 0 && deleting && wilds(pattern) <= maxWild && !strings.ContainsAny(pattern, "[{("):
 		return []string{pattern}
 	case len(found) > mostStands && deleting:
 		return s.known(pattern, dir)
@@ -589,6 +589,20 @@ func (s *Session) stands(pattern, dir string, deleting bool) (files []string) {
 		}
 	}
 	return files
+}
+
+// hidden says of what a pattern matches that a shell leaves it out: what begins with a
+// dot is found by a dot only.
+func hidden(pattern, name string) bool {
+	for more := true; more; {
+		var a, b string
+		a, pattern, more = strings.Cut(pattern, "/")
+		b, name, _ = strings.Cut(name, "/")
+		if strings.HasPrefix(b, ".") && !strings.HasPrefix(a, ".") {
+			return true
+		}
+	}
+	return false
 }
 
 // beneath is the directory that all is in which a pattern, or a name that is decided

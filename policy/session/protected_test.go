@@ -375,7 +375,7 @@ func TestWhole(t *testing.T) {
 // one to a name in a directory to what is in that.
 func TestPattern(t *testing.T) {
 	w := newWorld(t, "power-user")
-	for _, name := range []string{"ws/a.log", "ws/b.log", "ws/keep", "ws/app/[id].tsx", "ws/out/x", "ws/.env", "elsewhere/victim", "elsewhere/y.log"} {
+	for _, name := range []string{"ws/a.log", "ws/b.log", "ws/keep", "ws/app/[id].tsx", "ws/out/x", "ws/app/.hidden", "ws/.hid", "ws/.hlog", "elsewhere/victim", "elsewhere/y.log"} {
 		w.file(name, "")
 	}
 	for i := range 70 {
@@ -394,7 +394,10 @@ func TestPattern(t *testing.T) {
 		{"rm many/*.o", "a yes opens many", "many/1.o", "keep out/x"},
 		{`rm "$f"`, "a yes opens the whole workspace", "keep out/x", "../elsewhere/victim"},
 		{"rm *.lnk *.log", "a yes opens", "", "../elsewhere/victim"},
-		{"rm .env", "no run deletes one that was there before", "", ".env keep"},
+		{"rm -r a*/* *g", "a yes opens", "app/[id].tsx a.log b.log", "app/.hidden .hlog keep"},
+		{"rm -rf .[!.]*", "a yes opens .hid, .hlog", ".hid .hlog", "keep a.log"},
+		{"rm -f [[:alpha:]].log", "a yes opens the whole workspace", "a.log", "../elsewhere/victim"},
+		{"rm id_rsa", "no run deletes one that was there before", "", "keep"},
 		{"rm dir/*.log", "a yes opens " + w.dir + "/elsewhere/y.log", "../elsewhere/y.log", "keep ../elsewhere/victim"},
 	} {
 		v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command)

@@ -12,7 +12,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	does := func(a access) { sh.path(a, f, sh.dir, pos, reason) }
 	switch role {
 	case "-", "cd", "":
-	case "proxy", "raw", "raw2", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "port", "editable", "lang", "module":
+	case "proxy", "body", "query", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "port", "editable", "lang", "module":
 		// Read by the program's own reader.
 
 	// Files.

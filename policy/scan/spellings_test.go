@@ -134,6 +134,11 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `GOPROXY=https://a.example.com,direct go mod download`, "package.install; web.fetch a.example.com"},
 	{"shell", `GOPROXY=off GOFLAGS=-mod=mod go env`, ""},
 	// Connections that go elsewhere than the address says.
+	{"shell", `curl --data-raw @a https://a.example.com/`, "web.post a.example.com"},
+	{"shell", `curl --form-string a=@b https://a.example.com/`, "web.post a.example.com"},
+	{"shell", `curl -G --data-raw a https://a.example.com/`, "web.fetch a.example.com"},
+	{"shell", `curl --url-query a@b --url-query c=@d https://a.example.com/`, "filesystem.read b; web.fetch a.example.com"},
+	{"shell", `curl --libcurl a.c --proxy-header @b --request-target /c https://a.example.com/`, "filesystem.read b; filesystem.write a.c; web.fetch a.example.com"},
 	{"shell", `curl --connect-to a.example.com:443:b.example.com:443 https://a.example.com/`, "network.client b.example.com; web.fetch a.example.com"},
 	{"shell", `curl --connect-to ::b.example.com: https://a.example.com/`, "network.client b.example.com; web.fetch a.example.com"},
 	{"shell", `curl --connect-to a.example.com:443:: https://a.example.com/`, "web.fetch a.example.com"},

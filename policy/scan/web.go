@@ -26,10 +26,12 @@ func (c *command) curl() {
 			default:
 				post = true
 			}
-		case "data", "json":
+		case "body": // whatever it looks like
 			post = true
+		case "data", "json", "query":
+			post = post || v.role != "query"
 			c.role("at", f, c.in.pos, "curl sends the file")
-			if v.name == "--data-urlencode" {
+			if v.name == "--data-urlencode" || v.role == "query" {
 				if i := strings.IndexByte(f.text, '@'); i > 0 && !strings.Contains(f.text[:i], "=") {
 					f.text = f.text[i:]
 					c.role("at", f, c.in.pos, "curl sends the file")

@@ -272,7 +272,8 @@ func (r *reader) assign(target *node, v val) {
 
 // assigned looks at what setting an attribute does.
 func (r *reader) assigned(target *node, v val) {
-	if !r.python && (target.text == "href" || target.text == "location") && r.eval(target.kids[0]).qual == "window.location" {
+	page := map[string]string{"href": "location", "location": "global"}[target.text]
+	if !r.python && page != "" && r.eval(target.kids[0]).qual == page {
 		r.host("web.interact", v.field(), r.pos, "goes to the page")
 	}
 	if r.python && dottedName(target) == "sys.path" {

@@ -57,6 +57,8 @@ func TestSpellings(t *testing.T) {
 
 var spellings = []struct{ lang, text, needs string }{
 	// A client that is made of a module's class.
+	{"javascript", `window.location.href = "https://a.example.com/x"`, "web.interact a.example.com"},
+	{"javascript", `window.location = "https://a.example.com/x"; const location = {}; location.href = "https://b.example.com/"`, "web.interact a.example.com"},
 	{"javascript", `new (require("undici").Client)("https://a.example.com/x").request({path: "/", method: "GET"})`, "network.client a.example.com"},
 	{"javascript", `const {Client} = require("undici"); new Client("https://a.example.com")`, "network.client a.example.com"},
 	{"javascript", `import {Pool} from "undici"; new Pool("https://a.example.com")`, "network.client a.example.com"},

@@ -6,16 +6,21 @@ import "strings"
 func parse(src string, python bool) *node {
 	p := &parser{t: tokens(src, python, 1, 1), python: python}
 	root := &node{kind: nodeOther, line: 1, col: 1}
-	for p.tok().kind != tokEnd {
+	p.statements(root, func() bool { return true })
+	return root
+}
+
+// statements reads them into a node as long as there are more.
+func (p *parser) statements(into *node, more func() bool) {
+	for p.tok().kind != tokEnd && more() {
 		at := p.i
 		if s := p.statement(); s != nil {
-			root.kids = append(root.kids, s)
+			into.kids = append(into.kids, s)
 		}
 		if p.i == at {
 			p.i++
 		}
 	}
-	return root
 }
 
 func (p *parser) statement() *node {
@@ -35,15 +40,7 @@ func (p *parser) statement() *node {
 func (p *parser) body(into *node) *node {
 	p.accept(":")
 	if p.tok().kind != tokLine { // on the same line
-		for p.tok().kind != tokLine && p.tok().kind != tokEnd {
-			at := p.i
-			if s := p.statement(); s != nil {
-				into.kids = append(into.kids, s)
-			}
-			if p.i == at {
-				p.i++
-			}
-		}
+		p.statements(into, func() bool { return p.tok().kind != tokLine })
 		return into
 	}
 	for p.tok().kind == tokLine {
@@ -53,15 +50,7 @@ func (p *parser) body(into *node) *node {
 		return into
 	}
 	p.i++
-	for p.tok().kind != tokDedent && p.tok().kind != tokEnd {
-		at := p.i
-		if s := p.statement(); s != nil {
-			into.kids = append(into.kids, s)
-		}
-		if p.i == at {
-			p.i++
-		}
-	}
+	p.statements(into, func() bool { return p.tok().kind != tokDedent })
 	if p.tok().kind == tokDedent {
 		p.i++
 	}
@@ -490,15 +479,7 @@ func (p *parser) block(into *node) *node {
 	}
 	saved := p.noIn
 	p.noIn = false
-	for !p.is("}") && p.tok().kind != tokEnd {
-		at := p.i
-		if s := p.statement(); s != nil {
-			into.kids = append(into.kids, s)
-		}
-		if p.i == at {
-			p.i++
-		}
-	}
+	p.statements(into, func() bool { return !p.is("}") })
 	p.accept("}")
 	p.noIn = saved
 	return into

@@ -148,11 +148,8 @@ func (sh *shell) function(body *syntax.Stmt, args []field, pos policy.Pos) {
 	}
 	saved := sh.args
 	sh.args = append([]field{}, args...)
-	for _, a := range args {
-		if a.many {
-			sh.args = nil
-			break
-		}
+	if slices.ContainsFunc(args, func(a field) bool { return a.many }) {
+		sh.args = nil
 	}
 	sh.calls++
 	sh.stmt(body)

@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -491,10 +492,8 @@ func (r *reader) pure(c *invoked) (val, bool) {
 			}
 			return joined(sep, c.recv.items), true
 		case "reverse":
-			v := val{kind: valList}
-			for i := len(c.recv.items) - 1; i >= 0; i-- {
-				v.items = append(v.items, c.recv.items[i])
-			}
+			v := val{kind: valList, items: slices.Clone(c.recv.items)}
+			slices.Reverse(v.items)
 			return v, true
 		case "map", "filter", "concat", "flat", "slice":
 			if method == "concat" && a.kind == valList {

@@ -18,14 +18,7 @@ type optionValue struct {
 }
 
 func (o *options) has(names ...string) bool {
-	for _, f := range o.flags {
-		for _, n := range names {
-			if f == n {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.flags, func(f string) bool { return slices.Contains(names, f) })
 }
 
 // takes says whether an option with the role was given.
@@ -35,10 +28,8 @@ func (o *options) takes(role string) bool {
 
 func (o *options) value(names ...string) (field, bool) {
 	for i := len(o.values) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if o.values[i].name == n {
-				return o.values[i].value, true
-			}
+		if slices.Contains(names, o.values[i].name) {
+			return o.values[i].value, true
 		}
 	}
 	return field{}, false

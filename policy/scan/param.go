@@ -463,9 +463,7 @@ func (sh *shell) filter(st *syntax.Stmt, in field, plain bool) (field, bool) {
 
 func reverse(s string) string {
 	r := []rune(s)
-	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-		r[i], r[j] = r[j], r[i]
-	}
+	slices.Reverse(r)
 	return string(r)
 }
 

@@ -124,34 +124,21 @@ func component(pattern, name string) bool {
 }
 
 func secretPath(p string) bool {
-	h := anyHome(p)
-	for _, s := range secretPaths {
-		if under(s, h) {
-			return true
-		}
+	if beneath(secretPaths[:], p) {
+		return true
 	}
 	base := path.Base(p)
-	for _, ending := range [...]string{".example", ".sample", ".template", ".dist"} {
-		if strings.HasSuffix(base, ending) {
-			return false
-		}
+	switch path.Ext(base) {
+	case ".example", ".sample", ".template", ".dist":
+		return false
 	}
-	for _, n := range secretNames {
-		if ok, _ := path.Match(n, base); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(secretNames[:], func(n string) bool { ok, _ := path.Match(n, base); return ok })
 }
 
-func profilePath(p string) bool {
+// beneath says whether p is under one of the patterns, in any home directory.
+func beneath(patterns []string, p string) bool {
 	h := anyHome(p)
-	for _, s := range profilePaths {
-		if under(s, h) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(s string) bool { return under(s, h) })
 }
 
 // secretVariable says whether the name of an environment variable tells that
@@ -199,7 +186,7 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 	switch {
 	case secretPath(called):
 		group = "secrets."
-	case profilePath(called):
+	case beneath(profilePaths[:], called):
 		group = "shell_profile."
 		if do&deletes != 0 {
 			do = do&^deletes | writes

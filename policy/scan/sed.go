@@ -35,19 +35,15 @@ func (c *command) sed() {
 	}
 	for _, f := range scripts {
 		for _, line := range sedCommands(f.text) {
+			g := f
+			g.text = strings.TrimSpace(line[1:])
 			switch line[0] {
 			case 'w':
-				g := f
-				g.text = strings.TrimSpace(line[1:])
 				c.path(writes, g, c.dir, c.in.pos, "sed writes the file")
 			case 'r':
-				g := f
-				g.text = strings.TrimSpace(line[1:])
 				c.path(reads, g, c.dir, c.in.pos, "sed reads the file")
 			case 'e':
-				if code := strings.TrimSpace(line[1:]); code != "" {
-					g := f
-					g.text = code
+				if g.text != "" {
 					c.code("shell", g, c.in.pos, nil)
 				} else {
 					c.opaque(c.in.pos, "sed runs its input as commands")

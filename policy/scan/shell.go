@@ -62,10 +62,7 @@ func newShell(s *scan) *shell {
 func (sh *shell) fork() *shell {
 	sh.spend(len(sh.vars) / 16)
 	c := *sh
-	c.vars = make(map[string][]alt, len(sh.vars))
-	for k, v := range sh.vars {
-		c.vars[k] = v
-	}
+	c.vars = maps.Clone(sh.vars)
 	return &c
 }
 
@@ -90,32 +87,16 @@ func (sh *shell) join(branch *shell) {
 }
 
 func union(a, b []alt) []alt {
-	all := append([]alt(nil), a...)
-next:
+	all := slices.Clone(a)
 	for _, v := range b {
-		for _, w := range all {
-			if sameAlt(v, w) {
-				continue next
-			}
+		if !slices.ContainsFunc(all, func(w alt) bool { return slices.Equal(v, w) }) {
+			all = append(all, v)
 		}
-		all = append(all, v)
 	}
 	if len(all) > maxAlts {
 		return []alt{{{computed: true}}}
 	}
 	return all
-}
-
-func sameAlt(a, b alt) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (sh *shell) pos(n syntax.Node) policy.Pos {
@@ -366,19 +347,17 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 	sh.stmts(c.Cond)
 	then := sh.fork()
 	then.stmts(c.Then)
-	if c.Else != nil {
-		if len(c.Else.Cond) > 0 {
-			other := sh.fork()
-			other.ifClause(c.Else)
-			sh.either(then, other)
-			return
-		}
-		other := sh.fork()
-		other.stmts(c.Else.Then)
-		sh.either(then, other)
+	if c.Else == nil {
+		sh.join(then)
 		return
 	}
-	sh.join(then)
+	other := sh.fork()
+	if len(c.Else.Cond) > 0 {
+		other.ifClause(c.Else)
+	} else {
+		other.stmts(c.Else.Then)
+	}
+	sh.either(then, other)
 }
 
 // either continues after one of two branches, of which one ran.
@@ -423,7 +402,7 @@ func (sh *shell) rounds(each string, cond, body []*syntax.Stmt) {
 	sh.stmts(cond)
 	second := sh.fork()
 	sh.branch(body)
-	if sh.again || sh.calls > 1 || sh.steps > maxSteps/8 || maps.EqualFunc(sh.vars, second.vars, func(a, b []alt) bool { return slices.EqualFunc(a, b, sameAlt) }) {
+	if sh.again || sh.calls > 1 || sh.steps > maxSteps/8 || maps.EqualFunc(sh.vars, second.vars, func(a, b []alt) bool { return slices.EqualFunc(a, b, slices.Equal[alt]) }) {
 		return
 	}
 	for k, v := range sh.vars {

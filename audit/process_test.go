@@ -87,6 +87,34 @@ func TestConcurrentProcesses(t *testing.T) {
 	}
 }
 
+// A reader that comes while a log begins sees none or a whole one.
+func TestVerifyWhileALogBegins(t *testing.T) {
+	for range 400 {
+		dir := t.TempDir()
+		appended := make(chan error, 1)
+		go func() {
+			l, err := audit.Open(dir, audit.Options{})
+			if err == nil {
+				err = l.Append(sample())
+				l.Close()
+			}
+			appended <- err
+		}()
+		for last := false; !last; {
+			select {
+			case err := <-appended:
+				check(t, err)
+				last = true
+			default:
+			}
+			r := verify(t, dir)
+			if !r.Whole() || last && r.Records != 1 {
+				t.Fatalf("%d records, %+v", r.Records, r.Breaks)
+			}
+		}
+	}
+}
+
 // fileSize is that of every writer here.
 const fileSize = 100_000
 

@@ -46,6 +46,11 @@ func takeSnapshot(dir string) (*snapshot, error) {
 	}
 	defer d.Close()
 	s := &snapshot{dir: dir}
+	// The first writer makes the head before the first file: where it is not there
+	// yet, the log is what was there before it was looked for.
+	if s.files, err = logFiles(d); err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
 	h, err := os.OpenFile(filepath.Join(dir, headName), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -73,9 +78,9 @@ func takeSnapshot(dir string) (*snapshot, error) {
 				s.state = headMissing
 			}
 		}
-	}
-	if s.files, err = logFiles(d); err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		if s.files, err = logFiles(d); err != nil {
+			return nil, fmt.Errorf("audit log: %w", err)
+		}
 	}
 	for _, name := range s.files {
 		st, err := os.Lstat(filepath.Join(dir, name))

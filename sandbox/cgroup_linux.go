@@ -18,13 +18,28 @@ const cgroupPrefix = "skillrun-"
 // what a killed launcher left is removed by the next run, groups too.
 func (o *own) cgroups() string { return filepath.Join(o.dir, "cgroups") }
 
-// makeCgroup makes the run's control groups.
-func (o *own) makeCgroup(place linux.CgroupPlace, spec *Spec) (*linux.Cgroup, error) {
-	name := cgroupPrefix + filepath.Base(o.dir)
-	if err := os.WriteFile(o.cgroups(), []byte(strings.Join(place.Paths(name, &spec.Profile.Limits), "\n")), 0o600); err != nil {
-		return nil, err
+// makeCgroup makes the run's control groups, of version 1 or 2, where the kernel is to
+// hold its limits and can; nil is none.
+func (o *own) makeCgroup(spec *Spec) (group *linux.Cgroup, version string) {
+	l := &spec.Profile.Limits
+	if !spec.Firm || l.Memory <= 0 && l.Processes <= 0 {
+		return nil, ""
 	}
-	return place.Make(name, &spec.Profile.Limits)
+	place, ok := linux.FindCgroup()
+	if !ok {
+		return nil, ""
+	}
+	name := cgroupPrefix + filepath.Base(o.dir)
+	if os.WriteFile(o.cgroups(), []byte(strings.Join(place.Paths(name, l), "\n")), 0o600) != nil {
+		return nil, ""
+	}
+	// Permissions do not tell whether one can be made: around us may be a run, or
+	// another sandbox, whose rules forbid it.
+	group, err := place.Make(name, l)
+	if err != nil {
+		return nil, ""
+	}
+	return group, place.Version
 }
 
 // removeCgroups removes what a run that is gone has left. Only empty

@@ -93,31 +93,16 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	own.takeCache(spec, features.Notify && features.Seccomp)
-	furnish := sync.OnceValue(func() error {
-		own.dropLinks(spec.Profile)
-		if err := writeGitConfig(own.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
-			return err
-		}
-		err := linkHome(own.home(), spec.Profile)
-		own.linkCache(spec)
-		linkStores(cmp.Or(own.cache, own.home()), spec.Profile)
-		return err
-	})
-	go furnish()
-	defer furnish() // the room may go only then
-	var group *linux.Cgroup
-	if l := &spec.Profile.Limits; spec.Firm && (l.Memory > 0 || l.Processes > 0) {
-		// Permissions do not tell whether one can be made: around us may be a run, or
-		// another sandbox, whose rules forbid it.
-		if place, ok := linux.FindCgroup(); ok {
-			if group, err = own.makeCgroup(place, spec); err == nil {
-				features.Cgroup = place.Version
-				defer func() {
-					// Where the kernel is not done with it, it is the next run's.
-					own.left = errors.Is(group.Remove(), unix.EBUSY)
-				}()
-			}
-		}
+	fill := sync.OnceValue(func() error { return own.fill(spec) })
+	go fill()
+	defer fill() // the room may go only then
+	group, version := own.makeCgroup(spec)
+	if group != nil {
+		features.Cgroup = version
+		defer func() {
+			// Where the kernel is not done with it, it is the next run's.
+			own.left = errors.Is(group.Remove(), unix.EBUSY)
+		}()
 	}
 	door, err := newDoor(spec, features)
 	if err != nil {
@@ -163,13 +148,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 			supervisor.Close()
 		}
 	}()
-	if spec.Starting != nil {
-		s := Started{Receipt: plan.Receipt, Home: own.home(), Temp: own.temp()}
-		if cmd.Nested != nil {
-			s.Around, s.Depth = cmd.Nested.Around, cmd.Nested.Depth
-		}
-		spec.Starting(s)
-	}
+	spec.starting(plan, own, cmd.Nested)
 	signals, err := spec.signals()
 	if err != nil {
 		return Result{}, err
@@ -186,7 +165,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer p.Close()
-	if err := furnish(); err != nil {
+	if err := fill(); err != nil {
 		return Result{}, err
 	}
 	supervisor, err := begin(p, spec, plan, door, ready)
@@ -217,23 +196,52 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 	if tap.burst.Load() {
 		limit = "output"
 	}
+	result := ended(state, supervisor)
+	result.Limit, result.Receipt, result.Compiled = limit, plan.Receipt, compiled
+	return result, nil
+}
+
+// fill puts into the run's own HOME and caches what is the user's, or of an earlier run
+// with the same rights.
+func (o *own) fill(spec *Spec) error {
+	o.dropLinks(spec.Profile)
+	if err := writeGitConfig(o.home(), spec.Profile.Home, spec.Profile.Workspace); err != nil {
+		return err
+	}
+	err := linkHome(o.home(), spec.Profile)
+	o.linkCache(spec)
+	linkStores(cmp.Or(o.cache, o.home()), spec.Profile)
+	return err
+}
+
+// starting tells the caller what the command will run under.
+func (s *Spec) starting(plan *linux.Plan, o *own, nested *linux.Nested) {
+	if s.Starting == nil {
+		return
+	}
+	started := Started{Receipt: plan.Receipt, Home: o.home(), Temp: o.temp()}
+	if nested != nil {
+		started.Around, started.Depth = nested.Around, nested.Depth
+	}
+	s.Starting(started)
+}
+
+// ended is what the guardian and the supervisor, if there is one, know of a run.
+func ended(state linux.State, supervisor *linux.Supervisor) Result {
 	result := Result{
-		Compiled:    compiled,
-		Limit:       limit,
 		Status:      state.Status,
 		TimedOut:    state.TimedOut,
 		Killed:      state.Killed,
 		User:        state.User,
 		System:      state.System,
 		MaxResident: state.MaxResident,
-		Receipt:     plan.Receipt,
 	}
 	if supervisor != nil {
 		result.Moved = supervisor.Moved()
 		result.Unstarted, result.Beside = supervisor.Unstarted()
 		result.ControlsMade, result.MoreControls = supervisor.ControlsMade()
 	}
-	return result, nil
+	return result
 }
 
 // placeDisplays makes the directory in which X servers bind where they will look for

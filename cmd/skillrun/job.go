@@ -165,17 +165,37 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j.accepted, j.given, j.ends = more.accepted, more.grants, more.ends
 	in.Grants = append(in.Grants, more.grants...)
 	in.Accepted = more.accepted
-	// Who says none now means what was said before, too; a preset does not.
-	if m := j.memory; m.holds() && (j.approve != policy.ApproveNone || j.unasked) {
-		in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
-		for _, g := range m.record.Grants {
-			e, err := policy.ParseGrant(g, "approval")
-			if err != nil {
-				return nil, err
-			}
-			in.Grants = append(in.Grants, e)
-		}
+	if err := j.addRemembered(&in); err != nil {
+		return nil, err
 	}
+	if err := j.compose(in); err != nil {
+		return nil, err
+	}
+	j.consented("terminal", more.lasting, more.grants)
+	j.argv, err = j.skillScript(command)
+	return j, err
+}
+
+// addRemembered adds what the user said before. Who says none now means that, too; a preset
+// does not.
+func (j *job) addRemembered(in *policy.Input) error {
+	m := j.memory
+	if !m.holds() || j.approve == policy.ApproveNone && !j.unasked {
+		return nil
+	}
+	in.Accepted, in.Hosts = append(in.Accepted, m.record.Accepted...), m.record.Hosts
+	for _, g := range m.record.Grants {
+		e, err := policy.ParseGrant(g, "approval")
+		if err != nil {
+			return err
+		}
+		in.Grants = append(in.Grants, e)
+	}
+	return nil
+}
+
+// compose makes the Set, with the hosts that the skill's text names where it needs them.
+func (j *job) compose(in policy.Input) error {
 	set, findings, err := policy.Compose(in)
 	if err == nil && len(in.Hosts) == 0 && j.skill != nil && set.NeedsHosts() {
 		var all bool
@@ -188,10 +208,9 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		err = withHint{err, "to approve this version of it: skillrun grants promote " + typed(j.skill.Dir, "DIR")}
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	j.set, j.findings = set, append(j.findings, findings...)
-	j.consented("terminal", more.lasting, more.grants)
 	now := time.Now()
 	for _, e := range append(set.Entries(), set.Grants()...) {
 		if why := e.Lapsed(now); why != "" {
@@ -199,8 +218,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		}
 	}
 	j.ownOutput = j.ownOutput || set.Limits.Output != j.preset.Limits.Output
-	j.argv, err = j.skillScript(command)
-	return j, err
+	return nil
 }
 
 // settings takes each setting from the strongest that names it: flags, the

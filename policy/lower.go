@@ -32,7 +32,7 @@ func (r *right) lower(p *profiles.Profile) {
 		r.files(p, profiles.Read)
 	case writeFiles, writeSource:
 		r.files(p, change)
-		if r.allows("modes", "any") {
+		if slices.Contains(r.entry.Constraints.argument("modes"), "any") {
 			p.Process.AnyMode, p.Process.Origin = true, r.origin()
 		}
 	case deleteFiles, deleteSource:
@@ -86,25 +86,7 @@ func (r *right) lower(p *profiles.Profile) {
 		}
 		r.hosts(p, ports, profiles.TCP|profiles.UDP, false)
 	case installPackages:
-		groups := values(r.entry.Constraints.Scope)
-		// Whoever says yes to the installation of "requests" means its registry,
-		// which the name does not tell.
-		named := func(name string) bool { _, ok := profiles.HostGroup(name); return !ok }
-		if !r.entry.Constraints.Scoped || r.user && slices.ContainsFunc(groups, named) {
-			groups = registries()
-		}
-		r.programs(p)
-		for _, g := range groups {
-			rules, _ := profiles.HostGroup(g)
-			for _, rule := range rules {
-				if !rule.ReadOnly && !r.user {
-					continue // a host that takes uploads is no mere registry
-				}
-				rule.Origin = r.origin()
-				p.Network.Mode = profiles.NetHosts
-				p.Network.Hosts = append(p.Network.Hosts, rule)
-			}
-		}
+		r.packages(p)
 
 	case passVariables:
 		r.variables(p)
@@ -143,25 +125,6 @@ func (r *right) lower(p *profiles.Profile) {
 			r.display(p)
 		}
 	}
-}
-
-// registries are the shipped groups of hosts that only give: code hosts take
-// uploads too, and have to be named.
-func registries() []string {
-	return slices.DeleteFunc(profiles.HostGroups(), func(group string) bool {
-		rules, _ := profiles.HostGroup(group)
-		return slices.ContainsFunc(rules, func(r profiles.HostRule) bool { return !r.ReadOnly })
-	})
-}
-
-// allows says whether an argument of the entry includes a value.
-func (r *right) allows(argument, value string) bool {
-	for _, v := range r.entry.Constraints.argument(argument) {
-		if v == value {
-			return true
-		}
-	}
-	return false
 }
 
 // demands reports the constraints that are about single uses, which no kernel
@@ -267,12 +230,12 @@ func (r *right) expand(scope string) []string {
 	var found []string
 	var walk func(dir string, above []string)
 	walk = func(dir string, above []string) {
-		if !r.looks(1, scope) {
+		if !r.looks(scope) {
 			return
 		}
 		entries, _ := fs.ReadDir(r.host.FS, profiles.FSName(dir))
 		for _, e := range entries {
-			if !r.looks(1, scope) {
+			if !r.looks(scope) {
 				return
 			}
 			name := path.Join(dir, e.Name())
@@ -295,14 +258,14 @@ func (r *right) expand(scope string) []string {
 // again all those of what is refused: a launch waits for it.
 const maxLooks = 100_000
 
-// looks says whether there may be n looks more for a pattern. Where there may not,
+// looks says whether there may be one look more for a pattern. Where there may not,
 // there is no Profile, unless it holds the pattern itself, as a denial.
-func (r *right) looks(n int, pattern string) bool {
+func (r *right) looks(pattern string) bool {
 	looked := &r.looked
 	if r.refused {
 		looked = &r.lookedRefused
 	}
-	if *looked += n; *looked <= maxLooks {
+	if *looked++; *looked <= maxLooks {
 		return true
 	}
 	if r.excess == nil && !(r.refused && r.denies() != 0) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/profiles"
@@ -33,6 +34,39 @@ func (r *right) hosts(p *profiles.Profile, ports []profiles.PortRange, protocols
 			o.Reason += "one that the skill's files name"
 		}
 	}
+}
+
+// packages grants the registries of the entry's scope, or all, and where installers put
+// programs.
+func (r *right) packages(p *profiles.Profile) {
+	groups := values(r.entry.Constraints.Scope)
+	// Whoever says yes to the installation of "requests" means its registry,
+	// which the name does not tell.
+	named := func(name string) bool { _, ok := profiles.HostGroup(name); return !ok }
+	if !r.entry.Constraints.Scoped || r.user && slices.ContainsFunc(groups, named) {
+		groups = registries()
+	}
+	r.programs(p)
+	for _, g := range groups {
+		rules, _ := profiles.HostGroup(g)
+		for _, rule := range rules {
+			if !rule.ReadOnly && !r.user {
+				continue // a host that takes uploads is no mere registry
+			}
+			rule.Origin = r.origin()
+			p.Network.Mode = profiles.NetHosts
+			p.Network.Hosts = append(p.Network.Hosts, rule)
+		}
+	}
+}
+
+// registries are the shipped groups of hosts that only give: code hosts take
+// uploads too, and have to be named.
+func registries() []string {
+	return slices.DeleteFunc(profiles.HostGroups(), func(group string) bool {
+		rules, _ := profiles.HostGroup(group)
+		return slices.ContainsFunc(rules, func(r profiles.HostRule) bool { return !r.ReadOnly })
+	})
 }
 
 // programs grants what installers of packages write where editors and agents look

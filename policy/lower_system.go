@@ -227,25 +227,25 @@ func (l *lowering) checkouts() []string {
 // environment adds the fixed values of skillrun.toml, except of variables that
 // the deny list names or that skillrun sets itself.
 func (l *lowering) environment(p *profiles.Profile) {
+	add := func(v profiles.EnvVar) {
+		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == v.Name }) {
+			p.Env.Set = append(p.Env.Set, v)
+		}
+	}
 	for _, v := range l.set.vars {
 		denied := slices.ContainsFunc(p.Env.Deny, func(r profiles.EnvRule) bool {
 			return matchPath([]string{strings.ToUpper(r.Name)}, []string{strings.ToUpper(v.Name)})
 		})
-		taken := slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == v.Name })
-		if !denied && !taken {
-			p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: v.Name, Value: v.Value,
+		if !denied {
+			add(profiles.EnvVar{Name: v.Name, Value: v.Value,
 				Origin: profiles.Origin{Source: fmt.Sprintf("%s:%d", Escape(v.Pos.File), v.Pos.Line), Reason: "set by the manifest"}})
 		}
 	}
-	set := func(name, value, reason string) {
-		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == name }) {
-			p.Env.Set = append(p.Env.Set, profiles.EnvVar{Name: name, Value: value, Origin: profiles.Origin{Source: "built-in:base", Reason: reason}})
-		}
-	}
 	for _, v := range profiles.EnvKept(l.host, p.Env.Deny) {
-		if !slices.ContainsFunc(p.Env.Set, func(s profiles.EnvVar) bool { return s.Name == v.Name }) {
-			p.Env.Set = append(p.Env.Set, v)
-		}
+		add(v)
+	}
+	set := func(name, value, reason string) {
+		add(profiles.EnvVar{Name: name, Value: value, Origin: profiles.Origin{Source: "built-in:base", Reason: reason}})
 	}
 	if l.place.Skill != "" {
 		set("SKILL_DIR", l.place.Skill, "by this name the text of skills has its own directory")

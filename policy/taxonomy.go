@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// meaning says how a capability lowers to a Profile; see (*lowering).lower.
+// meaning says how a capability lowers to a Profile; see (*right).lower.
 type meaning uint8
 
 const (

@@ -78,7 +78,7 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 			i += 4
 		case strings.HasPrefix(src[i:], "system"):
 			if s, ok := str(i + 6); ok {
-				sh.code("shell", literal(s), pos, nil)
+				sh.code("shell", literal(s), pos)
 			} else {
 				sh.opaque(pos, "awk runs a command that is decided at run time")
 			}
@@ -92,12 +92,12 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 			if strings.HasPrefix(rest, "getline") {
 				if last >= 0 && strings.TrimSpace(src[min(i, skipDelimited(src, last+1, '"')):i]) == "" {
 					s, _ := str(last)
-					sh.code("shell", literal(s), pos, nil)
+					sh.code("shell", literal(s), pos)
 				} else {
 					sh.opaque(pos, "awk runs a command that is decided at run time")
 				}
 			} else if s, ok := str(i + 1); ok {
-				sh.code("shell", literal(s), pos, nil)
+				sh.code("shell", literal(s), pos)
 			} else {
 				sh.opaque(pos, "awk runs a command that is decided at run time")
 			}

@@ -180,11 +180,11 @@ func (sh *shell) aliased(text string, args []field, pos policy.Pos) {
 }
 
 // code reads text in a language; text that is not fully known is opaque.
-func (sh *shell) code(lang string, f field, pos policy.Pos, args []field) {
-	sh.codeAs(lang, f, pos, args, called{})
+func (sh *shell) code(lang string, f field, pos policy.Pos) {
+	sh.codeAs(lang, f, pos, nil, called{})
 }
 
-// codeAs reads text that a shell runs by a name.
+// codeAs reads text that a shell runs by a name and with arguments, nil for its own.
 func (sh *shell) codeAs(lang string, f field, pos policy.Pos, args []field, as called) {
 	if f.stream || !f.exact || f.computed {
 		sh.opaque(pos, "the code is decided at run time")
@@ -297,7 +297,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		}
 		f := alt(args).text()
 		if !f.exact || f.computed {
-			sh.code("shell", f, pos, nil)
+			sh.code("shell", f, pos)
 			return true
 		}
 		sh.shellText(f.text, sh.place.fixed(pos), sh)
@@ -359,7 +359,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		}
 		if len(args) > 1 && args[0].text != "-" && args[0].text != "" || len(args) > 0 && !args[0].exact {
 			// It runs at an unknown time; functions may be defined later.
-			sh.code("shell", args[0], pos, nil)
+			sh.code("shell", args[0], pos)
 			if args[0].exact && sh.late != nil {
 				*sh.late = append(*sh.late, trapped{args[0], pos})
 			}
@@ -420,7 +420,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		o := parseOptions("-A:- -C:- -F:- -G:- -P:- -S:- -W:- -X:- -o:-", args, 0)
 		for _, v := range o.values {
 			if v.name == "-C" {
-				sh.code("shell", v.value, pos, nil)
+				sh.code("shell", v.value, pos)
 			}
 		}
 	case "bind":
@@ -472,7 +472,7 @@ func (sh *shell) reads(name string, args []field, pos policy.Pos) {
 			o.operands = append(o.operands, v.value)
 		}
 		if v.name == "-C" {
-			sh.code("shell", v.value, pos, nil)
+			sh.code("shell", v.value, pos)
 		}
 	}
 	if len(o.operands) == 0 {

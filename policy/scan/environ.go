@@ -43,7 +43,7 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 	switch {
 	case named(variablesRun[:]):
 		if f.text = strings.TrimLeft(f.text, "|-"); !f.exact || !slices.Contains(plainViewers[:], f.text) {
-			sh.code("shell", f, pos, nil)
+			sh.code("shell", f, pos)
 		}
 	case named(variablesFile[:]):
 		if name == "ENV" && f.exact && !strings.ContainsAny(f.text, "/$`") {

@@ -20,7 +20,7 @@ func (c *command) tar() {
 			if v.name == "--checkpoint-action" {
 				if code, ok := strings.CutPrefix(v.value.text, "exec="); ok {
 					v.value.text = code
-					c.code("shell", v.value, c.in.pos, nil)
+					c.code("shell", v.value, c.in.pos)
 				}
 			}
 			c.role(v.role, v.value, c.in.pos, "tar's option")

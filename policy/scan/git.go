@@ -25,7 +25,7 @@ func (c *command) gitAddress(f field) {
 		c.reach("network.client", f)
 	case strings.HasPrefix(t, "ext::"):
 		f.text = strings.TrimPrefix(t, "ext::")
-		c.code("shell", f, c.in.pos, nil)
+		c.code("shell", f, c.in.pos)
 	default:
 		c.require("web.fetch", "", false)
 	}
@@ -243,7 +243,7 @@ func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
 	key = strings.ToLower(key)
 	section, rest, _ := strings.Cut(key, ".")
 	last := key[strings.LastIndexByte(key, '.')+1:]
-	run := func() { sh.code("shell", f, pos, nil) }
+	run := func() { sh.code("shell", f, pos) }
 	switch {
 	case key == "core.hookspath", key == "init.templatedir":
 		sh.need("policy.install_hook", key, true, pos, "git runs hooks from there")

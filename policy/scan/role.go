@@ -31,7 +31,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "w":
 		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
 			f.text = code
-			sh.code("shell", f, pos, nil)
+			sh.code("shell", f, pos)
 			return
 		}
 		does(writes)
@@ -147,11 +147,11 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 
 	// Code.
 	case "code":
-		sh.code("shell", f, pos, nil)
+		sh.code("shell", f, pos)
 	case "js":
-		sh.code("javascript", f, pos, nil)
+		sh.code("javascript", f, pos)
 	case "py":
-		sh.code("python", f, pos, nil)
+		sh.code("python", f, pos)
 	case "lang2":
 		sh.opaque(pos, "inline code in a language that is not read")
 	case "run": // a script: read too
@@ -234,7 +234,7 @@ func (sh *shell) elsewhere(f field, host string, pos policy.Pos, reason string) 
 func (sh *shell) remoteShell(f field, pos policy.Pos, reason string) {
 	words := strings.Fields(f.text)
 	if !f.exact || len(words) > 0 && words[0] != "ssh" && words[0] != "rsh" {
-		sh.code("shell", f, pos, nil)
+		sh.code("shell", f, pos)
 		return
 	}
 	var args []field
@@ -256,7 +256,7 @@ func (sh *shell) sshOption(f field, pos policy.Pos, reason string) {
 	case "pkcs11provider", "securitykeyprovider":
 		sh.path(executes, f, sh.dir, pos, reason)
 	case "proxycommand", "localcommand", "knownhostscommand":
-		sh.code("shell", f, pos, nil)
+		sh.code("shell", f, pos)
 	case "identityfile":
 		sh.role("key", f, pos, reason)
 	case "proxyjump":

@@ -258,7 +258,7 @@ func (c *command) operands() {
 				ops[0].text = unversioned(ops[0].text)
 			}
 			if len(ops) == 1 && w == "cmd" && strings.ContainsAny(ops[0].text, " ;|") {
-				c.code("shell", ops[0], c.in.pos, nil) // one word, which a shell reads
+				c.code("shell", ops[0], c.in.pos) // one word, which a shell reads
 				return
 			}
 			c.run(ops, c.in.pos)

@@ -71,8 +71,6 @@ type Result struct {
 // Env is what a reader may know about the place where a text would run. The
 // zero Env follows no files.
 type Env struct {
-	// Name is how positions call the text; "command" if empty.
-	Name string
 	// FS holds the files, rooted at "/", as in profiles.Host. Nil follows
 	// none.
 	FS fs.FS
@@ -100,30 +98,14 @@ const (
 	maxAlts     = 16      // values that one word may have
 )
 
-// Command reads a shell command.
+// Command reads a shell command, which positions call "command".
 func Command(src string, env Env) Result {
 	s := newScan(env)
-	name := env.Name
-	if name == "" {
-		name = "command"
-	}
 	if len(src) > maxArg {
-		s.opaque(policy.Pos{File: name, Line: 1, Column: 1}, "a command of more than 128 KiB")
+		s.opaque(policy.Pos{File: "command", Line: 1, Column: 1}, "a command of more than 128 KiB")
 		return s.result()
 	}
-	s.shellText(src, place{file: name}, newShell(s))
-	return s.result()
-}
-
-// Source reads the text of a script in a language: "shell", "python" or
-// "javascript".
-func Source(lang, src string, env Env) Result {
-	s := newScan(env)
-	name := env.Name
-	if name == "" {
-		name = "script"
-	}
-	s.source(lang, src, place{file: name})
+	s.shellText(src, place{file: "command"}, newShell(s))
 	return s.result()
 }
 

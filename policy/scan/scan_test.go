@@ -620,18 +620,18 @@ var sorted = cmp.Transformer("sort", func(s []string) map[string]bool {
 })
 
 func TestPositions(t *testing.T) {
-	r := scan.Command("echo a\n  cat b | tee c", scan.Env{Name: "cmd"})
+	r := scan.Command("echo a\n  cat b | tee c", scan.Env{})
 	var got []string
 	for _, n := range r.Needs {
 		if n.Capability != "shell.execute" {
 			got = append(got, fmt.Sprint(n.Where, " ", n.Target))
 		}
 	}
-	if diff := cmp.Diff([]string{"cmd:2:3 b", "cmd:2:11 c"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"command:2:3 b", "command:2:11 c"}, got); diff != "" {
 		t.Error(diff)
 	}
-	r = scan.Source("python", "x = 1\nif x:\n    open('a')\n", scan.Env{Name: "a.py"})
-	if len(r.Needs) != 1 || r.Needs[0].Where.String() != "a.py:3:5" {
+	r = scan.Source("python", "x = 1\nif x:\n    open('a')\n", scan.Env{})
+	if len(r.Needs) != 1 || r.Needs[0].Where.String() != "script:3:5" {
 		t.Errorf("%v", r.Needs)
 	}
 }

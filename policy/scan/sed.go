@@ -44,7 +44,7 @@ func (c *command) sed() {
 				c.path(reads, g, c.dir, c.in.pos, "sed reads the file")
 			case 'e':
 				if g.text != "" {
-					c.code("shell", g, c.in.pos, nil)
+					c.code("shell", g, c.in.pos)
 				} else {
 					c.opaque(c.in.pos, "sed runs its input as commands")
 				}

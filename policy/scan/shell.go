@@ -144,7 +144,7 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 	sh.stmts(file.Stmts)
 	traps := *sh.late
 	for _, t := range traps {
-		sh.code("shell", t.text, t.pos, nil)
+		sh.code("shell", t.text, t.pos)
 	}
 	sh.late = nil
 }

@@ -168,7 +168,7 @@ func (c *command) interpreter() {
 	if !c.stdin.literal {
 		f.computed = true
 	}
-	c.code(c.row.Lang, f, c.in.pos, nil)
+	c.code(c.row.Lang, f, c.in.pos)
 }
 
 // module reads "python -m NAME ARGS".
@@ -221,12 +221,12 @@ func (c *command) envCommand() {
 			args = args[min(2, len(args)):]
 		case t == "-S" || t == "--split-string":
 			if len(args) > 1 {
-				c.code("shell", alt(args[1:]).text(), c.in.pos, nil)
+				c.code("shell", alt(args[1:]).text(), c.in.pos)
 			}
 			return
 		case strings.HasPrefix(t, "-S"), strings.HasPrefix(t, "--split-string="):
 			args[0].text = strings.TrimPrefix(strings.TrimPrefix(t, "--split-string="), "-S")
-			c.code("shell", alt(args).text(), c.in.pos, nil)
+			c.code("shell", alt(args).text(), c.in.pos)
 			return
 		case strings.HasPrefix(t, "-") && args[0].exact:
 			args = args[1:]
@@ -407,5 +407,5 @@ func (sh *shell) shellParts(words []field, pos policy.Pos) {
 	if !f.exact {
 		f.exact, f.computed = true, false
 	}
-	c.code("shell", f, pos, nil)
+	c.code("shell", f, pos)
 }

@@ -99,9 +99,9 @@ func (l *lexer) next() {
 		l.line++
 		l.start = l.i
 	case c == '#' && (l.python || l.i == 0 && strings.HasPrefix(rest, "#!")):
-		l.skipTo("\n")
+		l.skipLine()
 	case !l.python && strings.HasPrefix(rest, "//"):
-		l.skipTo("\n")
+		l.skipLine()
 	case !l.python && strings.HasPrefix(rest, "/*"):
 		l.i += 2
 		j := strings.Index(l.src[l.i:], "*/")
@@ -173,8 +173,8 @@ func (l *lexer) advance(n int) {
 	}
 }
 
-func (l *lexer) skipTo(end string) {
-	j := strings.Index(l.src[l.i:], end)
+func (l *lexer) skipLine() {
+	j := strings.IndexByte(l.src[l.i:], '\n')
 	if j < 0 {
 		j = len(l.src) - l.i
 	}

@@ -84,7 +84,7 @@ func (c *command) socat() {
 		case strings.HasPrefix(k, "TCP"), strings.HasPrefix(k, "UDP"), strings.HasPrefix(k, "OPENSSL"), strings.HasPrefix(k, "SSL"), strings.HasPrefix(k, "SCTP"):
 			c.reach("network.client", g)
 		case k == "EXEC" || k == "SYSTEM" || k == "SHELL":
-			c.code("shell", g, c.in.pos, nil)
+			c.code("shell", g, c.in.pos)
 		case k == "OPEN" || k == "FILE" || k == "GOPEN" || k == "CREATE":
 			c.path(reads|writes, g, c.dir, c.in.pos, c.row.Reason)
 		}
@@ -262,7 +262,7 @@ func (sh *shell) editor(f field, pos policy.Pos) {
 	switch {
 	case f.exact && strings.HasPrefix(command, "!"):
 		f.text = strings.TrimLeft(command, "!")
-		sh.code("shell", f, pos, nil)
+		sh.code("shell", f, pos)
 	case f.exact && strings.Trim(command, "0123456789$gGF") == "", f.exact && strings.HasPrefix(command, "/") && !strings.ContainsAny(command, "|\n"):
 	case f.exact && (command == "q" || command == "q!" || command == "qa" || command == "qa!" || command == "qall" || command == "qall!" || command == "wq" || command == "wqa" || command == "x" || command == "xa" || command == "w"):
 	default:
@@ -295,7 +295,7 @@ func (c *command) makeVariables() {
 		}
 		word, _, _ := strings.Cut(value, " ")
 		if dir, base := path.Split(word); !f.exact || dir != "" && !systemDir(path.Clean(dir)) || !strings.HasSuffix(base, "sh") {
-			c.code("shell", f, c.in.pos, nil)
+			c.code("shell", f, c.in.pos)
 		}
 	}
 }
@@ -348,7 +348,7 @@ func (c *command) keys() {
 	if len(text) > 0 {
 		f := text.text()
 		f.text = strings.TrimRight(f.text, "\r\n")
-		c.code("shell", f, c.in.pos, nil)
+		c.code("shell", f, c.in.pos)
 	}
 }
 

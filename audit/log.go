@@ -21,10 +21,6 @@ import (
 type Options struct {
 	// FileSize is when, in bytes, the next file is begun; 0 is 16 MiB.
 	FileSize int64
-	// Sync makes Append return only when the disk has the records. Without it
-	// they survive the death of every process from the moment Append returns,
-	// but a power cut may lose the last seconds (which verify then reports).
-	Sync bool
 	// Secrets are replaced in every string of every record.
 	Secrets *Redactor
 	// Now is the clock; nil is time.Now.
@@ -227,13 +223,8 @@ func (l *Log) append(brief bool, entries []Entry) error {
 		return err
 	}
 	h.size = size + int64(len(b))
-	if _, err := l.head.WriteAt(h.append(nil), 0); err != nil {
-		return err
-	}
-	if l.opt.Sync {
-		return l.sync()
-	}
-	return nil
+	_, err = l.head.WriteAt(h.append(nil), 0)
+	return err
 }
 
 // keptRoom is the room, in bytes, that is kept beyond the end of a file, 4 KiB for
@@ -258,18 +249,6 @@ func (l *Log) keepRoom(end int64) error {
 
 // IsFull says whether an error is that of a full disk, or of the user's share of it.
 func IsFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
-
-func (l *Log) sync() error {
-	if l.file != nil {
-		if err := l.file.Sync(); err != nil {
-			return err
-		}
-	}
-	if err := l.head.Sync(); err != nil {
-		return err
-	}
-	return l.dir.Sync()
-}
 
 // readHead gives the head; not ok if there is none or it is damaged.
 func (l *Log) readHead() (head, bool, error) {

@@ -356,17 +356,6 @@ func BenchmarkOpenAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendSync is what Options.Sync would add to a launch.
-func BenchmarkAppendSync(b *testing.B) {
-	l := open(b, b.TempDir(), audit.Options{Sync: true})
-	s := sample()
-	for b.Loop() {
-		if err := l.Append(s); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A file too large to have been written here is neither read nor written.
 func TestTooLargeFile(t *testing.T) {
 	dir := t.TempDir()

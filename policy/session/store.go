@@ -381,14 +381,5 @@ func clip(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// Skills are the names of the loaded skills with their directories.
-func (s *Session) Skills() map[string]string {
-	m := make(map[string]string, len(s.more.Skills))
-	for _, k := range s.more.Skills {
-		m[k.Name] = k.Dir
-	}
-	return m
-}
-
 // State gives the session state document, as it is kept.
 func (s *Session) State() ([]byte, error) { return s.state.JSON(&s.more) }

@@ -160,12 +160,12 @@ func try(flags uintptr, script []step) error {
 }
 
 // tryStatus gives how the child ended.
-func tryStatus(flags uintptr, script []step) (syscall.WaitStatus, error) {
+func tryStatus(script []step) (syscall.WaitStatus, error) {
 	b, err := newBoard()
 	if err != nil {
 		return 0, err
 	}
-	return tryOn(b, flags, script)
+	return tryOn(b, 0, script)
 }
 
 func tryOn(b *board, flags uintptr, script []step) (status syscall.WaitStatus, err error) {

@@ -145,7 +145,7 @@ func ProveKills() (killed, known bool) {
 		script = append(script, stepFor(stageSeccomp, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(fprog))))
 	}
 	script = append(script, stepFor(stageSeccomp, x32|syscall.SYS_GETPID).with(optional))
-	status, err := tryStatus(0, script)
+	status, err := tryStatus(script)
 	runtime.KeepAlive(keep)
 	return err == nil && status.Signaled() && status.Signal() == syscall.SIGSYS, true
 }

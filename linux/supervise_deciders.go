@@ -35,8 +35,8 @@ func (ds deciders) start(pl place) ruling {
 	return ds.each(func(d *decider) ruling { return d.start(pl) })
 }
 
-func (ds deciders) edit(pl place, access profiles.Access) ruling {
-	return ds.each(func(d *decider) ruling { return d.edit(pl, access) })
+func (ds deciders) edit(pl place) ruling {
+	return ds.each(func(d *decider) ruling { return d.edit(pl, profiles.Write) })
 }
 
 func (ds deciders) remove(pl place) ruling {

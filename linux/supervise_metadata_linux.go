@@ -4,8 +4,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"skillrun/profiles"
 )
 
 // The handlers of calls that change mode, owner, times and attributes.
@@ -77,8 +75,6 @@ var emptyPath byte // and its NUL
 
 func (r *request) end(err error) { r.fail(errno(err)) }
 
-func (r *request) editable(pl place) ruling { return r.deciders.edit(pl, profiles.Write) }
-
 func serveChmod(r *request) {
 	if !r.subject() {
 		return
@@ -104,7 +100,7 @@ func serveChmod(r *request) {
 }
 
 func serveChown(r *request) {
-	if !r.subject() || !r.permit(r.editable) {
+	if !r.subject() || !r.permit(r.deciders.edit) {
 		return
 	}
 	uid, gid := int(int32(r.arg(r.call.mode))), int(int32(r.arg(r.call.mode+1)))
@@ -141,7 +137,7 @@ func (r *request) setTimes(words int, unit int64) {
 			r.times[i] = unix.Timespec{Sec: given[words*i], Nsec: parts * unit}
 		}
 	}
-	if !r.subject() || !r.permit(r.editable) {
+	if !r.subject() || !r.permit(r.deciders.edit) {
 		return
 	}
 	if r.a.kind == symlink {

@@ -477,7 +477,7 @@ func serveLink(r *request) {
 	}
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_LINKAT
-		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
+		q.args = [6]uintptr{^uintptr(0), q.pinned(&r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
 		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, dirID{}) }
 	}, func(r *request) unix.Errno {
 		// By the descriptor alone: its name may have become something else's.

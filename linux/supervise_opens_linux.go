@@ -196,7 +196,7 @@ func (r *request) open() {
 	}
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr, q.form = unix.SYS_OPENAT, formOpen
-		q.args = [6]uintptr{^uintptr(0), q.pinned(0, &r.a), uintptr(r.how)}
+		q.args = [6]uintptr{^uintptr(0), q.pinned(&r.a), uintptr(r.how)}
 	}, slow)
 }
 

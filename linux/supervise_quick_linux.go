@@ -255,8 +255,8 @@ func (q *quick) text(i int, name string) uintptr {
 }
 
 // pinned puts down the path by which o is reached through its descriptor.
-func (q *quick) pinned(i int, o *object) uintptr {
-	b := append(q.names[i][:0], "/proc/self/fd/"...)
+func (q *quick) pinned(o *object) uintptr {
+	b := append(q.names[0][:0], "/proc/self/fd/"...)
 	b = append(strconv.AppendInt(b, int64(o.fd), 10), 0)
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -459,7 +458,7 @@ func serveConnect(r *request) {
 	connect := func(r *request) unix.Errno {
 		fd := r.a.fd
 		e := connectRaw(fd, raw)
-		if own && (e == unix.ECONNREFUSED || e == unix.EINPROGRESS && missed(fd, time.Second)) {
+		if own && (e == unix.ECONNREFUSED || e == unix.EINPROGRESS && missed(fd)) {
 			r.s.config.Missed(dst)
 		}
 		if (e == 0 || e == unix.EINPROGRESS) && !r.s.copies.getfd && a.family != unix.AF_UNSPEC {
@@ -516,10 +515,10 @@ func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own, meets bool, e
 }
 
 // missed says whether a connect that is under way in the run's own network, in
-// which nothing takes long, was refused. The caller will still be told.
-func missed(fd int, wait time.Duration) bool {
+// which nothing takes long, was refused within a second. The caller will still be told.
+func missed(fd int) bool {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-	n, err := unix.Poll(p, int(wait.Milliseconds()))
+	n, err := unix.Poll(p, 1000)
 	return err == nil && n > 0 && p[0].Revents&unix.POLLERR != 0
 }
 

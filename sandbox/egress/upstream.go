@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	maxAnswers = 16 // addresses kept of one answer
+	maxAnswers = 16 // records kept of one answer
 	maxChain   = 16 // CNAMEs followed
 	maxJunk    = 16 // datagrams ignored while waiting for the right one
 	udpSize    = 1232
@@ -70,43 +71,43 @@ func (c *client) resolve(ctx context.Context, name string, t dnsmessage.Type) (a
 	}
 }
 
-// read collects the records of type t that name leads to. It gives the name
-// to ask for next when an alias leads out of the message.
-func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (next string, err error) {
-	alias := map[string]string{}
+// record is one of an answer, of the type that was asked for.
+type record struct {
+	owner string
+	ttl   uint32
+	addr  netip.Addr
+	svcb  *dnsmessage.SVCBResource
+	srv   *dnsmessage.SRVResource
+}
+
+// records gives those of type t that a message has, and where its aliases lead, with
+// the shortest time that one of these holds.
+func records(msg []byte, t dnsmessage.Type) (list []record, alias map[string]string, ttl uint32, err error) {
+	alias, ttl = map[string]string{}, math.MaxUint32
 	var p dnsmessage.Parser
 	if _, err := p.Start(msg); err != nil {
-		return "", err
+		return nil, nil, 0, err
 	}
 	if err := p.SkipAllQuestions(); err != nil {
-		return "", err
+		return nil, nil, 0, err
 	}
-	type record struct {
-		owner string
-		ttl   uint32
-		addr  netip.Addr
-		svcb  *dnsmessage.SVCBResource
-		srv   *dnsmessage.SRVResource
-	}
-	var records []record
 	for {
 		h, err := p.AnswerHeader()
 		if err == dnsmessage.ErrSectionDone {
-			break
+			return list, alias, ttl, nil
 		}
 		if err != nil {
-			return "", err
+			return nil, nil, 0, err
 		}
-		owner := fold(h.Name.String())
-		r := record{owner: owner, ttl: h.TTL}
+		r := record{owner: fold(h.Name.String()), ttl: h.TTL}
 		switch {
 		case h.Class != dnsmessage.ClassINET:
 			err = p.SkipAnswer()
 		case h.Type == dnsmessage.TypeCNAME:
 			var n dnsmessage.CNAMEResource
 			if n, err = p.CNAMEResource(); err == nil {
-				alias[owner] = fold(n.CNAME.String())
-				a.ttl = min(a.ttl, h.TTL)
+				alias[r.owner] = fold(n.CNAME.String())
+				ttl = min(ttl, h.TTL)
 			}
 		case h.Type != t:
 			err = p.SkipAnswer()
@@ -132,15 +133,25 @@ func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (ne
 			r.srv = &v
 		}
 		if err != nil {
-			return "", err
+			return nil, nil, 0, err
 		}
-		if (r.addr.IsValid() || r.svcb != nil || r.srv != nil) && len(records) < 4*maxAnswers {
-			records = append(records, r)
+		if (r.addr.IsValid() || r.svcb != nil || r.srv != nil) && len(list) < 4*maxAnswers {
+			list = append(list, r)
 		}
 	}
+}
+
+// read collects the records of type t that name leads to. It gives the name
+// to ask for next when an alias leads out of the message.
+func (a *answer) read(msg []byte, name string, t dnsmessage.Type, seen *int) (next string, err error) {
+	list, alias, ttl, err := records(msg, t)
+	if err != nil {
+		return "", err
+	}
+	a.ttl = min(a.ttl, ttl)
 	start := name
 	for {
-		for _, r := range records {
+		for _, r := range list {
 			if r.owner != name || a.size() >= maxAnswers {
 				continue
 			}

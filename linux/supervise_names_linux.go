@@ -67,7 +67,7 @@ func (r *request) fresh(o *object, k kind) bool {
 // The kernel would say EEXIST, and no program knows what to do about that: in the
 // user's home there is neither a link nor a directory.
 func (r *request) led() {
-	if home := r.s.config.Home; home == "" || !isBeneath(home, r.a.place.path) || r.a.look() != 0 || r.a.kind != symlink {
+	if home := r.s.config.Home; home == "" || !inTree(home, r.a.place.path) || r.a.look() != 0 || r.a.kind != symlink {
 		return
 	}
 	e := r.resolve(&r.b, unix.AT_FDCWD, r.a.place.path, followOpen)
@@ -286,25 +286,7 @@ func serveRename(r *request) {
 		return
 	}
 	others := r.s.turns.some()
-	from, e := r.readString(r.arg(r.call.path), unix.PathMax)
-	to := ""
-	if e == 0 {
-		to, e = r.readString(r.arg(r.call.path2), unix.PathMax)
-	}
-	if e == 0 {
-		e = r.resolve(&r.a, r.dirfd(r.call.dir), from, neverFollow)
-	}
-	if e == 0 && (r.dirfd(r.call.dir) != r.dirfd(r.call.dir2) || !r.beside(&r.b, &r.a, from, to, &e)) {
-		e = r.resolve(&r.b, r.dirfd(r.call.dir2), to, neverFollow)
-	}
-	switch {
-	case e != 0:
-	case r.a.parent < 0, r.b.parent < 0 && r.flags&unix.RENAME_NOREPLACE == 0:
-		e = unix.EBUSY
-	case r.b.parent < 0:
-		e = unix.EEXIST
-	}
-	if e != 0 {
+	if e := r.fromAndTo(); e != 0 {
 		r.fail(e)
 		return
 	}
@@ -323,24 +305,11 @@ func serveRename(r *request) {
 			return
 		}
 	}
-	exchange := r.flags&unix.RENAME_EXCHANGE != 0
-	switch {
-	case a.kind == absent, exchange && b.kind == absent:
-		r.fail(unix.ENOENT)
-		return
-	case (a.slash || b.slash && !exchange) && a.kind != directory, exchange && b.slash && b.kind != directory:
-		r.fail(unix.ENOTDIR)
-		return
-	case b.kind != absent && r.flags&unix.RENAME_NOREPLACE != 0:
-		r.fail(unix.EEXIST)
-		return
-	case b.kind != absent && !exchange && a.kind == directory && b.kind != directory:
-		r.fail(unix.ENOTDIR)
-		return
-	case b.kind != absent && !exchange && a.kind != directory && b.kind == directory:
-		r.fail(unix.EISDIR)
+	if e := cannotRename(a, b, r.flags); e != 0 {
+		r.fail(e)
 		return
 	}
+	exchange := r.flags&unix.RENAME_EXCHANGE != 0
 	if rule := r.deciders.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
 		r.refuse(rule)
 		return
@@ -384,6 +353,52 @@ func serveRename(r *request) {
 		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
 		q.book = func(r *request, _ *quick) { r.renamed() }
 	}, slowRename)
+}
+
+// fromAndTo resolves the two names of a rename, and gives the kernel's error for what
+// has none.
+func (r *request) fromAndTo() unix.Errno {
+	from, e := r.readString(r.arg(r.call.path), unix.PathMax)
+	if e != 0 {
+		return e
+	}
+	to, e := r.readString(r.arg(r.call.path2), unix.PathMax)
+	if e == 0 {
+		e = r.resolve(&r.a, r.dirfd(r.call.dir), from, neverFollow)
+	}
+	if e == 0 && (r.dirfd(r.call.dir) != r.dirfd(r.call.dir2) || !r.beside(&r.b, &r.a, from, to, &e)) {
+		e = r.resolve(&r.b, r.dirfd(r.call.dir2), to, neverFollow)
+	}
+	switch {
+	case e != 0:
+		return e
+	case r.a.parent < 0, r.b.parent < 0 && r.flags&unix.RENAME_NOREPLACE == 0:
+		return unix.EBUSY
+	case r.b.parent < 0:
+		return unix.EEXIST
+	}
+	return 0
+}
+
+// cannotRename gives the kernel's error for a rename of a to b as they are, 0 if it has
+// none.
+func cannotRename(a, b *object, flags int) unix.Errno {
+	exchange := flags&unix.RENAME_EXCHANGE != 0
+	switch {
+	case a.kind == absent, exchange && b.kind == absent:
+		return unix.ENOENT
+	case (a.slash || b.slash && !exchange) && a.kind != directory, exchange && b.slash && b.kind != directory:
+		return unix.ENOTDIR
+	case b.kind != absent && flags&unix.RENAME_NOREPLACE != 0:
+		return unix.EEXIST
+	case b.kind == absent || exchange:
+		return 0
+	case a.kind == directory && b.kind != directory:
+		return unix.ENOTDIR
+	case a.kind != directory && b.kind == directory:
+		return unix.EISDIR
+	}
+	return 0
 }
 
 func slowRename(r *request) unix.Errno {

@@ -115,9 +115,8 @@ func rights(a profiles.Access, dir bool) uint64 {
 	return r
 }
 
-// Compile turns a profile into a plan for a kernel with these features. It
-// reads directories through facts.FS where a denied path lies in a granted
-// tree, and nothing else: equal arguments give equal plans.
+// Compile turns a profile into a plan for a kernel with these features. What it
+// knows of files it looks up through facts.FS: equal arguments give equal plans.
 //
 // Compile never fails for what a kernel lacks: the receipt of the plan says
 // how strongly each clause is held, and whoever runs the plan must look for

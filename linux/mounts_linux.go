@@ -38,7 +38,6 @@ func (b *scripter) mountSteps(mounts []Mount) []step {
 	none := b.str("none")
 	s := []step{stepFor(stageMount, syscall.SYS_MOUNT, none, b.str("/"), 0, syscall.MS_REC|syscall.MS_PRIVATE)}
 	readOnly := put(b.tape, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	noExec := put(b.tape, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOEXEC})
 	attr := func(target string, a *unix.MountAttr, flags uintptr) step {
 		return stepFor(stageMount, unix.SYS_MOUNT_SETATTR, atFDCWD, b.str(target), flags, uintptr(unsafe.Pointer(a)), unsafe.Sizeof(*a))
 	}
@@ -57,8 +56,6 @@ func (b *scripter) mountSteps(mounts []Mount) []step {
 			}
 		case MountReadOnly:
 			s = append(s, attr(m.Target, readOnly, unix.AT_RECURSIVE))
-		case MountNoExec:
-			s = append(s, attr(m.Target, noExec, unix.AT_RECURSIVE))
 		case MountMaskDir:
 			s = append(s, stepFor(stageMount, syscall.SYS_MOUNT, b.str("tmpfs"), target, b.str("tmpfs"), quiet|syscall.MS_RDONLY|syscall.MS_NOEXEC, b.str("mode=000,size=4k")))
 		}

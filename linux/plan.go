@@ -206,7 +206,6 @@ const (
 	MountProc     MountKind = "proc"      // a fresh procfs for the pid namespace
 	MountBind     MountKind = "bind"      // Source again at Target
 	MountReadOnly MountKind = "read-only" // Target, a mount point by now, becomes read-only
-	MountNoExec   MountKind = "no-exec"   // Target, a mount point by now, allows no execution
 	MountMaskDir  MountKind = "mask-dir"  // an empty, unreadable directory over Target
 	MountMaskFile MountKind = "mask-file" // an empty, unreadable file over Target
 )

@@ -29,8 +29,7 @@ const (
 	arg5
 )
 
-// calls gives the notified calls that all architectures have. Those that only
-// amd64 has stand in legacyCalls.
+// calls gives the notified calls. Those that only amd64 has stand in legacyCalls.
 func calls() []call {
 	return append([]call{
 		// Names.

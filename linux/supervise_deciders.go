@@ -77,12 +77,10 @@ func (ds deciders) narrowACL(acl []byte) {
 	}
 }
 
-// newMode is the mode that a new file gets, which is the caller's.
+// newMode is the mode that a new file gets: what the caller asks for, less its umask,
+// and narrowed as a change of mode is.
 func (ds deciders) newMode(mode, umask uint32) uint32 {
-	for _, d := range ds {
-		mode = d.newMode(mode, umask)
-	}
-	return mode
+	return ds.narrowMode(mode &^ umask)
 }
 
 // made says whether what stands at pl was made in each of the runs.

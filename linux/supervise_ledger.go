@@ -269,7 +269,7 @@ func (l *ledger) controlMade(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case slices.ContainsFunc(l.control, func(c string) bool { return isBeneath(c, path) }):
+	case slices.ContainsFunc(l.control, func(c string) bool { return inTree(c, path) }):
 	case len(l.control) < controlsMost:
 		l.control = append(l.control, path)
 	default:
@@ -305,7 +305,7 @@ func (l *ledger) controls() (list []string, more int) {
 		names := []string{c}
 		for _, m := range l.moves {
 			for _, name := range names {
-				if !isBeneath(m.from, name) {
+				if !inTree(m.from, name) {
 					continue
 				}
 				switch to := m.to + name[len(m.from):]; {

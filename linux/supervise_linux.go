@@ -481,8 +481,9 @@ func (s *Supervisor) serve(started chan<- error) {
 	close(s.done)
 }
 
-// dispatch serves one notification. Whatever goes wrong ends in an error for
-// the caller, never in "continue".
+// dispatch serves one notification. Whatever goes wrong ends in an error for the
+// caller, and never in "continue", but for an open that is only watched: what holds
+// that are the caller's layers.
 func (s *Supervisor) dispatch(n *notification) {
 	r := &request{s: s, id: n.id, tid: int(n.pid), args: n.args, fd: -1, deciders: s.deciders, performers: s.perform}
 	r.call = s.table[uintptr(n.nr)]

@@ -151,7 +151,7 @@ func (c *compiler) checkProfile() error {
 
 // addGrants joins the Profile's grants with what every run has.
 func (c *compiler) addGrants() {
-	access := profiles.Read | profiles.Write | profiles.Create | profiles.Delete
+	access := profiles.Read | profiles.Change
 	if c.profile.Process.ExecuteOwn {
 		access |= profiles.Execute
 	}

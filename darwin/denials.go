@@ -56,7 +56,7 @@ func (c *compiler) addDenials() {
 	all := c.profile.Denials
 	if skill := c.profile.Skill; skill != "" {
 		all = append(slices.Clip(all), profiles.Denial{
-			Path: skill, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+			Path: skill, Access: profiles.Change, Class: profiles.Control,
 			Origin: profiles.Origin{Source: "built-in:skill", Reason: "the skill never changes from inside"},
 		})
 	}
@@ -293,7 +293,7 @@ func (c *compiler) writePointers() {
 	for i := range c.denials {
 		d := &c.denials[i]
 		first, _, more := strings.Cut(d.Match, "/")
-		if more && strings.EqualFold(first, ".git") && d.Class == profiles.Control && c.grantedBelow(d.Path)&(profiles.Write|profiles.Create|profiles.Delete) != 0 {
+		if more && strings.EqualFold(first, ".git") && d.Class == profiles.Control && c.grantedBelow(d.Path)&profiles.Change != 0 {
 			places = append(places, strings.TrimSuffix(c.root(d.Path), "/"))
 		}
 	}

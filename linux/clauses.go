@@ -352,7 +352,7 @@ func (c *compiler) hasControl() bool {
 		}
 		for j := range c.p.Paths {
 			r := &c.p.Paths[j]
-			if r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
+			if r.Access&profiles.Change != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
 				return true
 			}
 		}

@@ -223,7 +223,7 @@ func (c *compiler) findPoints() {
 		}
 	}
 	if c.p.Skill != "" {
-		c.addPoint(c.p.Skill, profiles.Write|profiles.Create|profiles.Delete)
+		c.addPoint(c.p.Skill, profiles.Change)
 	}
 	for _, sift := range c.p.Sifts() {
 		c.walk(sift.Root, sift)
@@ -334,7 +334,7 @@ func denied(touching []*profiles.Denial, skill, p string, a profiles.Access) pro
 		}
 	}
 	if skill != "" && inTree(skill, p) {
-		out |= a & (profiles.Write | profiles.Create | profiles.Delete)
+		out |= a & profiles.Change
 	}
 	return out
 }

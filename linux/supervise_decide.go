@@ -162,7 +162,7 @@ func (d *decider) denied(path string) profiles.Access {
 // change the file then takes it away, and makes another that would count as the run's.
 func (d *decider) becoming(pl place, access profiles.Access) (den *profiles.Denial, of string) {
 	i := strings.LastIndexByte(pl.name, '.')
-	if i <= 0 || profiles.Folded(pl.name[i:]) != ".lock" || access&(profiles.Write|profiles.Create|profiles.Delete) == 0 || d.ours(pl.path) {
+	if i <= 0 || profiles.Folded(pl.name[i:]) != ".lock" || access&profiles.Change == 0 || d.ours(pl.path) {
 		return nil, ""
 	}
 	pl.path = pl.path[:len(pl.path)-len(pl.name[i:])]

@@ -83,7 +83,7 @@ func (c *homeLinks) named(at, pattern, reason string) {
 // follow guards what a name leads to, and what is on the way there, as far as these
 // are in the trees. A directory elsewhere is looked through.
 func (c *homeLinks) follow(name string, deep int, reason string) {
-	d := profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+	d := profiles.Denial{Path: name, Access: profiles.Change, Class: profiles.Control,
 		Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: reason}}
 	to, way, err := c.host.Held(name, d.Origin)
 	guarded := false
@@ -119,7 +119,7 @@ func writable(p *profiles.Profile) []string {
 		trees = append(trees, p.Workspace)
 	}
 	for i := range p.Paths {
-		if r := &p.Paths[i]; r.Tree && r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 && !slices.Contains(trees, r.Path) {
+		if r := &p.Paths[i]; r.Tree && r.Access&profiles.Change != 0 && !slices.Contains(trees, r.Path) {
 			trees = append(trees, r.Path)
 		}
 	}

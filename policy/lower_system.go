@@ -294,7 +294,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		}
 		access := profiles.Read
 		if m.Write {
-			access |= profiles.Write | profiles.Create | profiles.Delete
+			access |= profiles.Change
 			p.Denials = append(p.Denials, profiles.ControlFiles(dir)...)
 		}
 		p.Denials = append(p.Denials, profiles.WorkspaceSecrets(dir)...)

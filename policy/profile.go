@@ -151,11 +151,10 @@ func (l *lowering) base(p *profiles.Profile) {
 				l.kept[file] = true
 				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: access, Class: profiles.Control, Origin: origin})
 			}
-			const change = profiles.Write | profiles.Create | profiles.Delete
-			stay(name, change)
+			stay(name, profiles.Change)
 			real, way, err := l.host.Held(name, origin)
 			if err == nil {
-				stay(real, change)
+				stay(real, profiles.Change)
 			}
 			for _, step := range way { // who changed one would make another the file
 				if path.Dir(step.Path) != "/" && !profiles.OfSystem(step.Path) {
@@ -236,9 +235,8 @@ func (l *lowering) control(p *profiles.Profile, c *Capability, granted []profile
 	if c.Group != "Storage" && !strings.HasPrefix(c.Name, "source_code.") {
 		return
 	}
-	const change = profiles.Write | profiles.Create | profiles.Delete
 	for _, r := range granted {
-		if !r.Tree || r.Access&change == 0 || l.place.Workspace != "" && within(l.place.Workspace, r.Path) {
+		if !r.Tree || r.Access&profiles.Change == 0 || l.place.Workspace != "" && within(l.place.Workspace, r.Path) {
 			continue
 		}
 		packages := slices.ContainsFunc(p.Paths, func(t profiles.PathRule) bool {

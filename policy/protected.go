@@ -38,7 +38,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 	for _, tree := range trees {
 		if tree != "" {
 			p.profile.Denials = append(p.profile.Denials, profiles.Denial{
-				Path: tree, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+				Path: tree, Access: profiles.Change, Class: profiles.Control,
 				Origin: profiles.Origin{Reason: "skillrun's own files"},
 			})
 		}

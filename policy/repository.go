@@ -101,7 +101,7 @@ func gitControls(h *profiles.Host, workspace string) (denials []profiles.Denial,
 	}
 	sift := profiles.Sift{Root: workspace}
 	for _, name := range c.names {
-		denials = append(denials, sift.Beyond(h, profiles.Denial{Path: name, Access: profiles.Write | profiles.Create | profiles.Delete, Class: profiles.Control,
+		denials = append(denials, sift.Beyond(h, profiles.Denial{Path: name, Access: profiles.Change, Class: profiles.Control,
 			Origin: profiles.Origin{Source: profiles.OfControlFiles, Reason: "git's configuration names it"}})...)
 	}
 	return denials, c.included

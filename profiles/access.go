@@ -26,6 +26,9 @@ const (
 	Execute
 )
 
+// Change is every access that leaves something other than it was.
+const Change = Write | Create | Delete
+
 // AllAccess is every access there is.
 const AllAccess = Read | Write | Create | Delete | Execute
 

@@ -72,7 +72,7 @@ func (p *Profile) Allows(path string, access Access) Verdict {
 // grant allows: its files, and the directories that lead to it, which do not go
 // away.
 func (p *Profile) ChangesSkill(path string, access Access) bool {
-	if p.Skill == "" || access&(Write|Create|Delete) == 0 {
+	if p.Skill == "" || access&Change == 0 {
 		return false
 	}
 	if _, ok := beneathFolded(p.Skill, path); ok {

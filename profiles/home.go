@@ -12,7 +12,7 @@ type homeRow struct {
 func HomeControls(home string) []Denial {
 	denials := make([]Denial, len(homeRows))
 	for i, row := range homeRows {
-		denials[i] = Denial{Path: path.Join(home, row.Path), Access: Write | Create | Delete, Class: Control, Origin: Origin{Source: OfControlFiles, Reason: row.Reason}}
+		denials[i] = Denial{Path: path.Join(home, row.Path), Access: Change, Class: Control, Origin: Origin{Source: OfControlFiles, Reason: row.Reason}}
 	}
 	return denials
 }

@@ -104,7 +104,7 @@ const (
 
 // denial is of what could be changed.
 func (s step) denial(at string, of Origin) Denial {
-	d := Denial{Path: at, Access: Write | Create | Delete, Class: Control, Origin: of}
+	d := Denial{Path: at, Access: Change, Class: Control, Origin: of}
 	if s == upFrom {
 		d.Access = Delete
 	}

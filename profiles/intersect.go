@@ -66,7 +66,7 @@ func (p *Profile) Intersect(q *Profile) *Profile {
 		other := max(p.Skill, q.Skill)
 		r.Skill = min(p.Skill, q.Skill)
 		r.Denials = append(r.Denials, Denial{
-			Path: other, Access: Write | Create | Delete, Class: Control,
+			Path: other, Access: Change, Class: Control,
 			Origin: Origin{Source: "built-in:skill", Reason: "a skill is not changed from inside"},
 		})
 	}

@@ -170,6 +170,6 @@ func (p *Profile) grantsNear(name string) bool {
 func (p *Profile) Changes(name string) bool {
 	return slices.ContainsFunc(p.Paths, func(r PathRule) bool {
 		_, under := beneath(name, r.Path)
-		return r.Access&(Write|Create|Delete) != 0 && (under || r.covers(name))
+		return r.Access&Change != 0 && (under || r.covers(name))
 	})
 }

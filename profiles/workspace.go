@@ -48,7 +48,7 @@ func ControlFiles(root string) []Denial {
 	var denials []Denial
 	for _, row := range controlRows {
 		d := Denial{
-			Path: root, Match: row.Match, Access: Write | Create | Delete, UnlessMade: row.UnlessMade, UnlessWithin: row.UnlessWithin, Class: Control,
+			Path: root, Match: row.Match, Access: Change, UnlessMade: row.UnlessMade, UnlessWithin: row.UnlessWithin, Class: Control,
 			Origin: Origin{Source: OfControlFiles, Reason: row.Reason},
 		}
 		if !row.UnlessMade && !row.Everywhere {
@@ -69,7 +69,7 @@ func ControlFiles(root string) []Denial {
 // it, as where a link of that name leads to all of a tree.
 func ControlledIn(root string) (denials []Denial) {
 	for _, name := range obeyed(path.Base(root)) {
-		denials = append(denials, Denial{Path: Below(root, name), Access: Write | Create | Delete, Class: Control,
+		denials = append(denials, Denial{Path: Below(root, name), Access: Change, Class: Control,
 			Origin: Origin{Source: OfControlFiles, Reason: "obeyed in a directory called " + path.Base(root)}})
 	}
 	return denials

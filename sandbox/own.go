@@ -177,10 +177,9 @@ func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
 // guardedAt adds denials if the profile could write somewhere in dir, but of except where
 // they cover the run's own directory.
 func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ...profiles.Denial) *profiles.Profile {
-	const change = profiles.Write | profiles.Create | profiles.Delete
 	any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
 	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) &&
-		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Access&change != 0 && strings.HasPrefix(r.Path, dir+"/") }) {
+		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Access&profiles.Change != 0 && strings.HasPrefix(r.Path, dir+"/") }) {
 		return p
 	}
 	q := *p
@@ -189,7 +188,7 @@ func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ..
 		if own != "" && d.Covers(own) {
 			d.Except = except
 		}
-		d.Access, d.Class = change, profiles.Control
+		d.Access, d.Class = profiles.Change, profiles.Control
 		d.Origin = profiles.Origin{Source: OfRuns, Reason: "what runs have for themselves"}
 		q.Denials = append(q.Denials, d)
 	}

@@ -62,7 +62,7 @@ func registered(state string, p *profiles.Profile) (*os.File, error) {
 func livesPage(p *profiles.Profile) []byte {
 	var trees, kept []string
 	for i := range p.Paths {
-		if r := &p.Paths[i]; r.Access&(profiles.Write|profiles.Create|profiles.Delete) != 0 {
+		if r := &p.Paths[i]; r.Access&profiles.Change != 0 {
 			trees = append(trees, r.Path)
 		}
 	}

@@ -27,8 +27,7 @@ type unchanged struct {
 // what hooks and agents' settings are: any script can provoke the line.
 func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 	den := d.Verdict.Denial
-	const change = profiles.Write | profiles.Create | profiles.Delete
-	if den == nil || den.Class != profiles.Control || !slices.Contains([]string{profiles.OfControlFiles, linux.OfLinks, linux.OfNames}, den.Origin.Source) || d.Inner || d.Socket || d.Access&change == 0 {
+	if den == nil || den.Class != profiles.Control || !slices.Contains([]string{profiles.OfControlFiles, linux.OfLinks, linux.OfNames}, den.Origin.Source) || d.Inner || d.Socket || d.Access&profiles.Change == 0 {
 		return unchanged{}, false
 	}
 	u := unchanged{path: d.Path, lasting: lasting(den)}

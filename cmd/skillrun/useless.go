@@ -13,8 +13,6 @@ import (
 	"skillrun/sandbox"
 )
 
-const changes = profiles.Write | profiles.Create | profiles.Delete
-
 // useless says why a grant would be in vain: the user's own permissions, or a file
 // system that is read only, refuse the same. It asks with the capabilities that the run
 // has, of which root's are few. "" is what a grant may help with, what is not known,
@@ -47,7 +45,7 @@ func useless(d *sandbox.Refusal) string {
 // mountFlag gives the flag that lets a run write in the mount that a refused change
 // was in, "" if it was in none that is there for reading.
 func mountFlag(j *job, d *sandbox.Refusal) string {
-	if j == nil || d.Access&changes == 0 || d.Verdict.Denial != nil {
+	if j == nil || d.Access&profiles.Change == 0 || d.Verdict.Denial != nil {
 		return ""
 	}
 	for _, m := range j.mounts {

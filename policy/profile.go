@@ -495,26 +495,21 @@ func merge(a, b *profiles.Profile) {
 }
 
 // replace gives who may write a control file by its name the right to delete it, as
-// git and editors do to write one anew: what may be written can be emptied, too.
-func (l *lowering) replace(p *profiles.Profile) {
-	if l.set.Denies("filesystem.delete", l.in.Now) {
+// git and editors do to write one anew: what may be written can be emptied, too. The
+// denials are those that have to do with what was granted.
+func (l *lowering) replace(p *profiles.Profile, x *exception, touching []*profiles.Denial) {
+	if !x.control || x.access&profiles.Write == 0 || l.set.Denies("filesystem.delete", l.in.Now) {
 		return
 	}
-	for i := range l.excepts {
-		x := &l.excepts[i]
-		if !x.control || x.access&profiles.Write == 0 {
-			continue
-		}
-		guarded := slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
-			return d.Class == profiles.Control && d.Access&profiles.Write != 0 && d.Covers(x.path)
-		})
-		at := slices.IndexFunc(p.Paths, func(r profiles.PathRule) bool { return r.Path == x.path && r.Access&profiles.Write != 0 })
-		if guarded && at >= 0 {
-			rule := p.Paths[at]
-			rule.Access = profiles.Delete
-			p.Paths = append(p.Paths, rule)
-			x.access |= profiles.Delete
-		}
+	guarded := slices.ContainsFunc(touching, func(d *profiles.Denial) bool {
+		return d.Class == profiles.Control && d.Access&profiles.Write != 0 && d.Covers(x.path)
+	})
+	at := slices.IndexFunc(p.Paths, func(r profiles.PathRule) bool { return r.Path == x.path && r.Access&profiles.Write != 0 })
+	if guarded && at >= 0 {
+		rule := p.Paths[at]
+		rule.Access = profiles.Delete
+		p.Paths = append(p.Paths, rule)
+		x.access |= profiles.Delete
 	}
 }
 
@@ -524,15 +519,26 @@ func (l *lowering) except(p *profiles.Profile) {
 	if len(l.excepts) == 0 {
 		return
 	}
-	l.replace(p)
+	// A tree that may be written has hundreds of denials: they are not held against
+	// every name that is granted.
+	sieve, named := profiles.NewSieve(p.Denials), map[*profiles.Denial][]*exception{}
+	for i := range l.excepts {
+		x := &l.excepts[i]
+		touching := sieve.Touching(x.path)
+		l.replace(p, x, touching)
+		for _, d := range touching {
+			named[d] = append(named[d], x)
+		}
+	}
 	var denials []profiles.Denial
-	for _, d := range p.Denials {
+	for i := range p.Denials {
+		d := p.Denials[i]
 		rest := d.Access
 		for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
 			part := d
 			part.Access = bit
 			lifted, all := false, false
-			for _, x := range l.excepts {
+			for _, x := range named[&p.Denials[i]] {
 				if d.Access&x.access&bit == 0 || d.Class == profiles.Plain || d.Class == profiles.Control && !x.control || !d.Covers(x.path) {
 					continue
 				}

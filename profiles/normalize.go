@@ -190,6 +190,32 @@ func compareScopes(a, b *Denial) int {
 	return cmp.Or(cmp.Compare(a.Class, b.Class), compareBools(a.UnlessMade, b.UnlessMade), compareBools(a.UnlessWithin, b.UnlessWithin), slices.Compare(a.Except, b.Except))
 }
 
+// hostKey gives one spelling of a rule's host.
+func hostKey(host string) string {
+	if p, ok := HostPrefix(host); ok {
+		return p.String()
+	}
+	return host
+}
+
+// wider gives the keys of all hosts that may cover one: of thousands each is not
+// compared with each.
+func wider(host string) []string {
+	keys := []string{"*", host}
+	if p, ok := HostPrefix(host); ok {
+		for bits := range p.Bits() + 1 {
+			keys = append(keys, netip.PrefixFrom(p.Addr(), bits).Masked().String())
+		}
+		return keys
+	}
+	for i := range host {
+		if host[i] == '.' {
+			keys = append(keys, "*"+host[i:])
+		}
+	}
+	return keys
+}
+
 func (n *Network) normalize() {
 	if n.Mode != NetHosts {
 		n.Hosts = nil
@@ -204,19 +230,15 @@ func (n *Network) normalize() {
 		return byAddr && coveredBy(h.Except, p)
 	})
 	hosts = sorted(hosts, compareHosts, func(h *HostRule) *Origin { return &h.Origin })
-	var wide []HostRule // those that may cover another host
-	byHost := map[string][]HostRule{}
-	for _, h := range hosts {
-		if _, byAddr := HostPrefix(h.Host); byAddr || h.Host == "localhost" || strings.HasPrefix(h.Host, "*") {
-			wide = append(wide, h)
-		} else {
-			byHost[h.Host] = append(byHost[h.Host], h)
-		}
+	at := map[string][]int{}
+	for i := range hosts {
+		key := hostKey(hosts[i].Host)
+		at[key] = append(at[key], i)
 	}
 	n.Hosts = nil
 	for i := range hosts {
-		covers := func(b HostRule) bool { return compareHosts(&hosts[i], &b) != 0 && hosts[i].within(&b) }
-		if !slices.ContainsFunc(byHost[hosts[i].Host], covers) && !slices.ContainsFunc(wide, covers) {
+		covers := func(j int) bool { return i != j && hosts[i].within(&hosts[j]) }
+		if !slices.ContainsFunc(wider(hosts[i].Host), func(key string) bool { return slices.ContainsFunc(at[key], covers) }) {
 			n.Hosts = append(n.Hosts, hosts[i])
 		}
 	}

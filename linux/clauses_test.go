@@ -227,6 +227,18 @@ func TestMemoryOfAProcess(t *testing.T) {
 	}
 }
 
+// TestNoPriorities: whoever may run ahead of all others lends that to no run, whatever
+// the limits of its preset.
+func TestNoPriorities(t *testing.T) {
+	const nice, rtprio = 13, 14 // RLIMIT_NICE, RLIMIT_RTPRIO
+	plan := linux.Compile(&profiles.Profile{Workspace: "/w"}, linux.Features{Landlock: 7, Seccomp: true}, linux.Facts{FS: fstest.MapFS{"w/x": {}}})
+	for _, want := range []linux.Rlimit{{Resource: nice}, {Resource: rtprio}} {
+		if !slices.Contains(plan.Rlimits, want) {
+			t.Errorf("%v: not among %v", want, plan.Rlimits)
+		}
+	}
+}
+
 // TestUnresolved: what is denied to a name is not held where a proxy of the machine
 // resolves it, and that is a gap.
 func TestUnresolved(t *testing.T) {

@@ -627,6 +627,8 @@ const (
 	rlimitCore   = 4
 	rlimitNproc  = 6
 	rlimitNofile = 7
+	rlimitNice   = 13
+	rlimitRtprio = 14
 )
 
 // memorySlack is by how much a single process may reserve more than the run may
@@ -670,6 +672,9 @@ func (c *compiler) rlimits() {
 	// still starts the program that kernel.core_pattern names, as root, outside of the
 	// run, which may keep it; for 1 it does not, and of a file that is no room for any.
 	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitCore, 1})
+	// Who may play music without gaps (limits.conf, rtkit) may keep everybody else from
+	// the processors, those who look at the run's limits among them.
+	c.plan.Rlimits = append(c.plan.Rlimits, Rlimit{rlimitNice, 0}, Rlimit{rlimitRtprio, 0})
 }
 
 // countsProcesses says whether the kernel counts the run's processes by itself:

@@ -74,8 +74,8 @@ func (r *request) signal(pid int, sg sign) unix.Errno {
 		return unix.EPERM
 	}
 	if sg.tid != 0 {
-		// tgkill fails unless the thread is that process's, which the pidfd
-		// keeps from being another's number.
+		// tgkill fails unless the thread is that process's. A pidfd does not keep a
+		// number from being given away, but all others are given away before it is.
 		if sg.info != nil {
 			_, _, e := unix.Syscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(pid), uintptr(sg.tid), uintptr(sg.number), uintptr(unsafe.Pointer(&sg.info[0])), 0, 0)
 			return e

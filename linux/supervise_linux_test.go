@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/linux"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -94,6 +96,52 @@ func TestSupervisedSockets(t *testing.T) {
 	})
 }
 
+// givenNameScript connects to an abstract name that the kernel gave it, and that another
+// program has by then.
+const givenNameScript = `
+import os, socket
+s = socket.socket(socket.AF_UNIX); s.bind(""); name = s.getsockname(); s.close()
+os.write(0, name); os.read(0, 1)
+s = socket.socket(socket.AF_UNIX); s.connect(name); s.close()
+`
+
+// TestGivenNamesOfSockets: who had an abstract name has none once the socket is closed.
+func TestGivenNamesOfSockets(t *testing.T) {
+	for _, control := range []bool{false, true} {
+		c := newCell(t)
+		c.features |= linux.NotifySockets
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		must(t, err)
+		theirs, ours := os.NewFile(uintptr(pair[0]), "theirs"), os.NewFile(uintptr(pair[1]), "ours")
+		c.stdin = theirs
+		listening := make(chan error, 1)
+		go func() {
+			name := make([]byte, 64)
+			n, err := ours.Read(name)
+			if err == nil && n > 1 {
+				var l net.Listener
+				if l, err = net.Listen("unix", "@"+string(name[1:n])); err == nil {
+					defer l.Close()
+				}
+			}
+			listening <- err
+			ours.Write([]byte{1})
+			ours.Read(name) // until it has ended
+		}()
+		run := c.run
+		if control {
+			run = c.bare
+		}
+		r := run("python3", c.write(c.outside+"/script.py", givenNameScript))
+		theirs.Close()
+		must(t, <-listening)
+		if got := r.code == 0; got != control || !control && !strings.Contains(r.out, "PermissionError") {
+			t.Errorf("control %t: exit %d\n%s%s", control, r.code, r.out, c.explain())
+		}
+		ours.Close()
+	}
+}
+
 const ownSocketScript = `
 import os, socket, threading, multiprocessing, asyncio, subprocess, tempfile
 def pair(path, kind=socket.SOCK_STREAM):
@@ -104,7 +152,7 @@ def pair(path, kind=socket.SOCK_STREAM):
 pair("own.sock"); pair("./sub/../own2.sock" if not os.mkdir("sub") else ""); pair(os.environ["TMPDIR"] + "/t.sock")
 try: pair("\0" + "own-abstract-%d" % os.getpid()); assert False
 except PermissionError: pass
-s = socket.socket(socket.AF_UNIX); s.bind(""); s.listen(1); c = socket.socket(socket.AF_UNIX); c.connect(s.getsockname()); c.close(); s.close()
+s = socket.socket(socket.AF_UNIX); s.bind(""); s.getsockname(); s.close()
 pair("seq.sock", socket.SOCK_SEQPACKET)
 # An X server that has a path only, and a client that tries its abstract name first.
 x = os.getcwd() + "/X99"; s = socket.socket(socket.AF_UNIX); s.bind(x); s.listen(1); c = socket.socket(socket.AF_UNIX)

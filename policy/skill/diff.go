@@ -15,7 +15,7 @@ type Diff struct {
 	Removed                           []Permission
 	Wider                             []Permission // with the scopes that were not there; no scope: unbounded now
 	Narrower                          []Permission // with the scopes that are gone
-	Altered                           []Permission // with other terms now
+	Altered                           []Permission // with other terms now, as a whole or for a scope
 	NewFiles, GoneFiles, ChangedFiles []string     // sorted
 }
 
@@ -45,8 +45,20 @@ func Compare(old, now []Permission, oldTree, nowTree []Entry) Diff {
 		}
 	}
 	for _, c := range sortedKeys(isTerms) {
-		if t, had := wasTerms[c]; had && t != isTerms[c] {
-			d.Altered = append(d.Altered, Permission{Capability: c, Terms: isTerms[c]})
+		was, is := wasTerms[c], isTerms[c]
+		if was != nil && was[allScopes] != is[allScopes] {
+			d.Altered = append(d.Altered, Permission{Capability: c, Terms: is[allScopes]})
+			continue
+		}
+		// The same terms, and for other scopes.
+		for _, s := range sortedKeys(is) {
+			if t, had := was[s]; had && t != is[s] {
+				p := Permission{Capability: c, Terms: is[s]}
+				if s != "" {
+					p.Scope = []string{s}
+				}
+				d.Altered = append(d.Altered, p)
+			}
 		}
 	}
 	for _, c := range sortedKeys(before) {
@@ -105,9 +117,14 @@ func (d *Diff) Lines(max int) []string {
 		}
 	}
 	for _, p := range d.Altered {
-		line := "~ " + show(p.Capability) + " without terms"
-		if p.Terms != "" {
-			line = "~ " + show(p.Capability) + " " + policy.Escape(p.Terms)
+		line := "~ " + show(p.Capability)
+		for _, s := range p.Scope {
+			line += ": " + show(s)
+		}
+		if p.Terms == "" {
+			line += " without terms"
+		} else {
+			line += " " + policy.Escape(p.Terms)
 		}
 		out = append(out, line)
 	}
@@ -161,19 +178,37 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// terms gives the terms of each capability, one text whatever their order.
-func terms(list []Permission) map[string]string {
-	all := map[string][]string{}
+// terms gives the terms of each capability as a whole, and for each of its scopes ("" for
+// none), as one text whatever their order.
+func terms(list []Permission) map[string]map[string]string {
+	all := map[string]map[string][]string{}
 	for _, p := range list {
-		all[p.Capability] = append(all[p.Capability], p.Terms)
+		of := all[p.Capability]
+		if of == nil {
+			of = map[string][]string{}
+			all[p.Capability] = of
+		}
+		of[allScopes] = append(of[allScopes], p.Terms)
+		if len(p.Scope) == 0 {
+			of[""] = append(of[""], p.Terms)
+		}
+		for _, s := range p.Scope {
+			of[s] = append(of[s], p.Terms)
+		}
 	}
-	m := map[string]string{}
-	for c, l := range all {
-		slices.Sort(l)
-		m[c] = strings.Join(slices.Compact(l), "; ")
+	m := map[string]map[string]string{}
+	for c, of := range all {
+		m[c] = map[string]string{}
+		for s, l := range of {
+			slices.Sort(l)
+			m[c][s] = strings.Join(slices.Compact(l), "; ")
+		}
 	}
 	return m
 }
+
+// allScopes stands for a capability as a whole; no scope has a zero byte.
+const allScopes = "\x00"
 
 // show makes one word of a text.
 func show(s string) string {

@@ -40,6 +40,18 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Two entries of one capability that swap their terms are other rights.
+func TestCompareSwappedTerms(t *testing.T) {
+	of := func(a, b string) []skill.Permission {
+		return []skill.Permission{{Capability: "web.post", Scope: []string{"a.example"}, Terms: a}, {Capability: "web.post", Scope: []string{"b.example"}, Terms: b}}
+	}
+	d := skill.Compare(of("1 use", ""), of("", "1 use"), nil, nil)
+	want := "~ web.post: a.example without terms\n~ web.post: b.example 1 use"
+	if got := strings.Join(d.Lines(1), "\n"); got != want || !d.Escalates() {
+		t.Errorf("%s, escalates %t", got, d.Escalates())
+	}
+}
+
 // Nothing changed gives nothing; what is added escalates, what is only removed
 // does not.
 func TestCompareLaws(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"skillrun/audit"
@@ -12,9 +13,20 @@ import (
 // warmDigests are those that need no reading of files.
 type warmDigests struct{ tree, interpreter, script audit.Digest }
 
+// lookAtSkill looks at the skill's tree, where that was not digested, beside what
+// gives the plan: the looks take about as long. Nothing is asked any more.
+func (j *job) lookAtSkill() (look func() *skill.Look) {
+	if j.skill == nil || j.skill.tree != [32]byte{} {
+		return nil
+	}
+	look = sync.OnceValue(func() *skill.Look { return skill.LookAt(j.skill.Dir, time.Now()) })
+	go look()
+	return look
+}
+
 // lookUp asks the cache for digests, and looks for rebases that are going on.
 // What it does not have is computed while the command runs.
-func (r *recorder) lookUp() {
+func (r *recorder) lookUp(look func() *skill.Look) {
 	defer close(r.known)
 	r.readTodos()
 	var cold []string
@@ -30,15 +42,15 @@ func (r *recorder) lookUp() {
 		return sum
 	}
 	r.warm.interpreter, r.warm.script = file(r.interpreter), file(r.script)
-	if sk := r.job.skill; sk != nil && sk.tree != [32]byte{} {
-		r.warm.tree = sk.tree
-	} else if sk != nil {
-		sum, ok, err := skill.Cached(sk.Dir, r.cache, time.Now())
+	if look != nil {
+		sum, ok, err := look().Cached(r.cache)
 		if ok && err == nil {
 			r.warm.tree = sum
 		} else {
-			tree = sk.Dir
+			tree = r.job.skill.Dir
 		}
+	} else if sk := r.job.skill; sk != nil {
+		r.warm.tree = sk.tree
 	}
 	if len(cold) > 0 || tree != "" {
 		r.cold = digest(r.cache, tree, cold)

@@ -15,6 +15,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -84,7 +85,7 @@ type lifting struct {
 	whole   bool // it stands for more than a few deletions in a directory
 }
 
-func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*recorder, error) {
+func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string, look func() *skill.Look) (*recorder, error) {
 	p := &m.Profile
 	log, err := audit.Open(dir, audit.Options{Secrets: secrets(j.host, p)})
 	if err != nil {
@@ -110,7 +111,7 @@ func newRecorder(c *cli.Context, j *job, dir string, m *memo, path string) (*rec
 	}
 	r.capture(c.Generic("capture"))
 	r.interpreter, r.script = j.programs(path)
-	go r.lookUp()
+	go r.lookUp(look)
 	return r, nil
 }
 

@@ -134,6 +134,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err := j.makeState(state); err != nil {
 		return nil, err
 	}
+	look := j.lookAtSkill()
 	known := approvalsAsOf(j.host)
 	started := startWithin(j.set.Limits.Wall)
 	defer started()
@@ -154,7 +155,7 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	if err != nil {
 		return nil, err
 	}
-	rec, err := newRecorder(c, j, state, plan, path)
+	rec, err := newRecorder(c, j, state, plan, path, look)
 	if err != nil {
 		return nil, err
 	}

@@ -74,18 +74,35 @@ type Cache interface {
 	Store(key, value [32]byte)
 }
 
-// Cached gives the tree's digest if the cache has it, by looking at every entry
-// without reading any. Not ok means: use Tree, perhaps while the command runs.
-func Cached(dir string, cache Cache, now time.Time) (sum [32]byte, ok bool, err error) {
+// A Look is what the file system tells of a skill's tree, without a file read.
+type Look struct {
+	w   nodes
+	err error
+	at  time.Time
+}
+
+// LookAt looks at every entry of the skill in dir, which must be resolved.
+func LookAt(dir string, now time.Time) *Look {
 	w, err := walk(dir)
-	if err != nil {
-		return sum, false, err
+	return &Look{w, err, now}
+}
+
+// Cached gives the tree's digest if the cache has it. Not ok means: use Tree, perhaps
+// while the command runs.
+func (l *Look) Cached(cache Cache) (sum [32]byte, ok bool, err error) {
+	if l.err != nil {
+		return sum, false, l.err
 	}
-	if !w.settled(now) {
+	if !l.w.settled(l.at) {
 		return sum, false, nil
 	}
-	sum, ok = cache.Lookup(w.key())
+	sum, ok = cache.Lookup(l.w.key())
 	return sum, ok, nil
+}
+
+// Cached looks at every entry of the skill in dir and gives what [Look.Cached] does.
+func Cached(dir string, cache Cache, now time.Time) (sum [32]byte, ok bool, err error) {
+	return LookAt(dir, now).Cached(cache)
 }
 
 // Tree reads the whole tree of the skill in dir, which must be resolved. It

@@ -105,7 +105,7 @@ func arguments(of string) (words []string, files bool) {
 		return []string{"json", "toml"}, false
 	case "hook", "install-hook", "uninstall-hook":
 		return hook.Names(), false
-	case "lint", "grants promote", "grants revoke", "shell":
+	case "lint", "init", "grants promote", "grants revoke", "shell":
 		return nil, true
 	}
 	return nil, false

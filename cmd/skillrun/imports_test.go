@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"policy":                      {"profiles"},
 	"policy/gen":                  {"policy"},
 	"policy/scan":                 {"policy"},
+	"policy/learn":                {"policy", "policy/scan", "profiles"},
 	"policy/skill":                {"audit/private", "policy", "profiles"},
 	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill", "profiles"},
 	"policy/hook":                 {"policy"},
@@ -42,7 +43,7 @@ var allowed = map[string][]string{
 // pure packages reach neither files nor processes nor the network: time and
 // file systems are arguments.
 var (
-	pure      = []string{"profiles", "policy", "policy/scan"}
+	pure      = []string{"profiles", "policy", "policy/scan", "policy/learn"}
 	forbidden = []string{"os", "net", "os/exec", "syscall", "golang.org/x/sys/unix"}
 )
 

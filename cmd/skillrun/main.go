@@ -222,7 +222,7 @@ func subcommands(in *invocation, words []string) (all []*cli.Command) {
 		command func() *cli.Command
 	}{
 		{"run", of(runCommand)}, {"explain", of(explainCommand)}, {"profile", of(profileCommand)}, {"doctor", doctorCommand},
-		{"audit", auditCommand}, {"version", versionCommand}, {"completion", completionCommand}, {"lint", lintCommand},
+		{"audit", auditCommand}, {"version", versionCommand}, {"completion", completionCommand}, {"lint", lintCommand}, {"init", initCommand},
 		{"schema", schemaCommand}, {"skills", skillsCommand}, {"grants", grantsCommand}, {"decide", decideCommand},
 		{"hook", hookCommand}, {"install-hook", installHookCommand}, {"uninstall-hook", uninstallHookCommand},
 		{"exec", of(execCommand)}, {"shell", of(shellCommand)},

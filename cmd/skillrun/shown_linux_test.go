@@ -115,7 +115,7 @@ func TestShownNames(t *testing.T) {
 		quiet := []string{"--", "sh", "-c", `exec 2>/dev/null; : >".git/hooks/$0"; cat "sub$0/.env"`, evil}
 		run(append(append(skill, "-v", "--denials", "--receipt", "--approve", "declared"), quiet...)...)
 		for _, args := range [][]string{
-			{"audit", "show"}, {"audit", "tail"}, {"skills"}, {"lint", filepath.Join(skills, "key")}, {"lint", evil},
+			{"audit", "show"}, {"audit", "tail"}, {"skills"}, {"lint", filepath.Join(skills, "key")}, {"lint", evil}, {"init", evil},
 			with("explain"), with("explain", "-v"), with("explain", "--path", "sub"+evil+"/.env"), with("explain", "--env", evil), with("explain", "--host", evil),
 			with("profile"), with("profile", "--format", "json"), with("profile", "--plan"), with("profile", "--plan", "--format", "json"),
 			with("profile", "--platform", "darwin", "--format", "json"), with("profile", "--platform", "darwin", "--format", "params"),

@@ -18,22 +18,23 @@ import (
 // that cannot be read, are no text or lie in ".git" and "node_modules" count
 // for nothing. all is false where there is more to read than a launch may wait for.
 func Hosts(fsys fs.FS) (hosts []string, all bool) {
-	found, names := map[string]bool{}, 0
-	read, code, steps := 0, 0, 0
+	found := map[string]bool{}
+	spent := budget{}
+	all = texts(fsys, func(name, text string) bool {
+		addresses(text, func(host, _ string) { addHost(host, found) })
+		spent.code(name, text, func(r Result, _ Block) { calls(r, found) })
+		return len(found) <= maxHosts
+	})
+	return slices.Sorted(maps.Keys(found)), all && !spent.short && len(found) <= maxHosts
+}
+
+// texts gives the texts among the files of a skill, until each says no. all is false
+// where there is more.
+func texts(fsys fs.FS, each func(name, text string) bool) (all bool) {
+	names, read, more := 0, 0, true
 	all = true
-	calls := func(lang, text string) {
-		if code+len(text) > maxText || steps > 4*maxSteps {
-			all = false
-			return
-		}
-		s := newScan(Env{})
-		s.source(lang, text, place{file: "script"})
-		code += len(text)
-		steps += s.steps + 64 // that is what an empty one costs
-		calls(s.result(), found)
-	}
 	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if names++; names > maxNames || read > maxHostText || len(found) > maxHosts {
+		if names++; names > maxNames || read > maxHostText || !more {
 			all = false
 			return fs.SkipAll
 		}
@@ -55,18 +56,39 @@ func Hosts(fsys fs.FS) (hosts []string, all bool) {
 		if !ok || !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
 			return nil
 		}
-		addresses(text, found)
-		switch lang := language(name, text); {
-		case path.Ext(name) == ".md" || path.Ext(name) == ".markdown":
-			for _, b := range Blocks(text) {
-				calls(b.Lang, b.Text)
-			}
-		case lang != "" && (path.Ext(name) != "" || strings.HasPrefix(text, "#!")):
-			calls(lang, text)
-		}
+		more = each(name, text)
 		return nil
 	})
-	return slices.Sorted(maps.Keys(found)), all && len(found) <= maxHosts
+	return all
+}
+
+// budget is what reading the code of a skill has cost.
+type budget struct {
+	bytes, steps int
+	short        bool // some was not read
+}
+
+// code reads a file as code, or the blocks of one in Markdown.
+func (u *budget) code(name, text string, each func(r Result, of Block)) {
+	read := func(b Block) {
+		if u.bytes+len(b.Text) > maxText || u.steps > 4*maxSteps {
+			u.short = true
+			return
+		}
+		s := newScan(Env{})
+		s.source(b.Lang, b.Text, place{file: name})
+		u.bytes += len(b.Text)
+		u.steps += s.steps + 64 // that is what an empty one costs
+		each(s.result(), b)
+	}
+	switch lang := language(name, text); {
+	case markdown(name):
+		for _, b := range Blocks(text) {
+			read(b)
+		}
+	case lang != "" && (path.Ext(name) != "" || strings.HasPrefix(text, "#!")):
+		read(Block{lang, text, 1})
+	}
 }
 
 // Bounds of what is read for hosts, all files of a skill together; code is bounded as
@@ -105,8 +127,8 @@ func addHost(name string, found map[string]bool) {
 	found[host] = true
 }
 
-// addresses adds the hosts of the addresses in a text.
-func addresses(text string, found map[string]bool) {
+// addresses gives the hosts of the addresses in a text, and their ports, "" for none.
+func addresses(text string, found func(host, port string)) {
 	for i := 0; ; {
 		j := strings.Index(text[i:], "://")
 		if j < 0 {
@@ -127,9 +149,10 @@ func addresses(text string, found map[string]bool) {
 		for end < len(text) && (isLetter(text[end]) && text[end] < 0x80 || isDigit(text[end]) || strings.IndexByte(".-:@[]%*{}<>", text[end]) >= 0) {
 			end++
 		}
-		host, exact := hostOf(literal(text[begin:at] + "://" + strings.TrimRight(text[i:end], ".:")))
+		address := literal(text[begin:at] + "://" + strings.TrimRight(text[i:end], ".:"))
+		host, exact := hostOf(address)
 		if exact && !strings.ContainsAny(host, "{}<>%*$[]") {
-			addHost(host, found)
+			found(host, portOf(address))
 		}
 	}
 }
@@ -138,6 +161,7 @@ func addresses(text string, found map[string]bool) {
 type Block struct {
 	Lang string // "shell", "python" or "javascript"
 	Text string
+	Line int // that it begins at, from 1
 }
 
 // Blocks lists the fenced blocks of a Markdown text that are in a language that
@@ -146,8 +170,9 @@ func Blocks(src string) []Block {
 	var list []Block
 	var open *Block
 	var body strings.Builder // of open
-	fence := ""
+	fence, at := "", 0
 	for _, line := range strings.SplitAfter(src, "\n") {
+		at++
 		t := strings.TrimSpace(line)
 		if open == nil && fence == "" {
 			for _, mark := range [...]string{"```", "~~~"} {
@@ -155,7 +180,7 @@ func Blocks(src string) []Block {
 					fence = mark
 					word := strings.ToLower(strings.Trim(strings.SplitN(strings.TrimLeft(info, "`~ {."), " ", 2)[0], "}"))
 					if lang := blockLanguage(word); lang != "" {
-						open = &Block{Lang: lang}
+						open = &Block{Lang: lang, Line: at + 1}
 					}
 				}
 			}

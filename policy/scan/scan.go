@@ -172,17 +172,20 @@ func (s *scan) result() Result {
 			s.out.Ports = map[string][]string{}
 		}
 		for _, port := range ports {
-			name := host
-			if port != "" {
-				if strings.Contains(host, ":") {
-					name = "[" + host + "]"
-				}
-				name += ":" + port
-			}
-			s.out.Ports[host] = append(s.out.Ports[host], name)
+			s.out.Ports[host] = append(s.out.Ports[host], withPort(host, port))
 		}
 	}
 	return s.out
+}
+
+func withPort(host, port string) string {
+	switch {
+	case port == "":
+		return host
+	case strings.Contains(host, ":"):
+		return "[" + host + "]:" + port
+	}
+	return host + ":" + port
 }
 
 // step counts work; false means that the budget is used up, which the result

@@ -1,0 +1,264 @@
+package learn_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unicode/utf8"
+
+	"skillrun/policy"
+	"skillrun/policy/learn"
+	"skillrun/policy/scan"
+)
+
+const header = "---\nname: it\ndescription: It.\n---\n"
+
+// parsed holds a proposal to what every one has to be: a manifest without a fault, that
+// lint says nothing of, and that allows nothing before somebody is asked.
+func parsed(t *testing.T, fsys fs.FS) (string, *policy.Set) {
+	t.Helper()
+	text, entries := learn.Manifest(fsys)
+	for i, b := range bytes.Split(text, []byte("\n")) {
+		if len(b) > 0 && (!utf8.Valid(b) || policy.Escape(strings.ReplaceAll(string(b), `\`, "/")) != strings.ReplaceAll(string(b), `\`, "/")) {
+			t.Errorf("line %d has what does not show: %q", i+1, b)
+		}
+	}
+	d, err := policy.ParseManifest("skillrun.toml", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if len(d.Entries) != entries {
+		t.Errorf("%d entries are said to be %d\n%s", len(d.Entries), entries, text)
+	}
+	for _, e := range d.Entries {
+		if e.Effect != policy.Confirm {
+			t.Errorf("%v: %s is not asked about", e.Pos, e.Capability)
+		}
+	}
+	for _, f := range policy.Lint("it", []policy.File{{Name: "SKILL.md", Data: []byte(header)}, {Name: "skillrun.toml", Data: text}}) {
+		t.Errorf("lint: %v\n%s", f, text)
+	}
+	set, _, err := policy.Compose(policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is left to the author is a manifest without a fault as well, all at once.
+	all := strings.ReplaceAll("\n"+string(text), "\npermissions = []", "")
+	for _, line := range []string{"[[", "capability", "effect", "constraints"} {
+		all = strings.ReplaceAll(all, "\n#"+line, "\n"+line)
+	}
+	if strings.Contains(all, "[[") {
+		if _, err := policy.ParseManifest("skillrun.toml", []byte(all)); err != nil {
+			t.Errorf("with what is aside: %v\n%s", err, all)
+		}
+	}
+	return string(text), set
+}
+
+// accepted answers every question of a set with yes.
+func accepted(set *policy.Set) *policy.Set {
+	var keys []string
+	for _, q := range set.Pending() {
+		keys = append(keys, q.Key)
+	}
+	return set.Accept(keys...)
+}
+
+func decide(set *policy.Set, capability string, r policy.Request) policy.Effect {
+	r.Capability, r.Confined, r.Time = capability, true, time.Unix(0, 0)
+	r.Place = policy.Place{Workspace: "/w", Home: "/h"}
+	return set.Decide(r).Effect
+}
+
+// skills gives the examples, and each script of the reader's labels as a skill.
+func skills(t *testing.T) map[string]fs.FS {
+	all := map[string]fs.FS{}
+	for _, pattern := range []string{"../../examples/skills/*", "../scan/testdata/eval/*/scripts/*"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, name := range names {
+			if path.Ext(name) == "" {
+				all[name] = os.DirFS(name)
+				continue
+			}
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name] = fstest.MapFS{"SKILL.md": {Data: []byte(header)}, "scripts/" + path.Base(name): {Data: b}}
+		}
+	}
+	return all
+}
+
+// A proposal comes to what the reader sees, once somebody says yes, and to nothing
+// before.
+func TestManifest(t *testing.T) {
+	in, hosts := policy.Request{Paths: []string{"/w/x"}}, 0
+	for name, fsys := range skills(t) {
+		t.Run(path.Base(name), func(t *testing.T) {
+			text, set := parsed(t, fsys)
+			yes := accepted(set)
+			scripts, _ := scan.Skill(fsys)
+			seen := map[string]bool{}
+			for _, s := range scripts {
+				for _, n := range s.Needs {
+					seen[strings.Replace(n.Capability, "source_code.", "filesystem.", 1)] = true
+					if policy.Lookup(n.Capability).Group == "Network" && n.Exact && strings.Contains(n.Target, ".") {
+						hosts++
+						r := policy.Request{Hosts: []string{n.Target}}
+						if ports := s.Ports[n.Target]; ports != nil {
+							r.Hosts = ports
+						}
+						if got := decide(set, n.Capability, r); got == policy.Allow {
+							t.Errorf("%s %v is allowed before anybody is asked", n.Capability, r.Hosts)
+						}
+						if got := decide(yes, n.Capability, r); got != policy.Allow && !strings.ContainsAny(n.Target, "*") {
+							t.Errorf("%s %v: %v after a yes\n%s", n.Capability, r.Hosts, got, text)
+						}
+					}
+				}
+			}
+			for _, c := range []string{"filesystem.read", "filesystem.write", "filesystem.delete"} {
+				if decide(set, c, in) == policy.Allow {
+					t.Errorf("%s is allowed before anybody is asked", c)
+				}
+				if got := decide(yes, c, in); got == policy.Allow && !seen[c] {
+					t.Errorf("%s is asked for and was not seen\n%s", c, text)
+				}
+				if got := decide(yes, c, policy.Request{Paths: []string{"/h/x"}}); got == policy.Allow {
+					t.Errorf("%s is asked for outside of the workspace\n%s", c, text)
+				}
+			}
+			for _, c := range []string{"secrets.read", "package.install", "commit.push", "process.query", "container.run"} {
+				if e := yes.Entries(); slices.ContainsFunc(e, func(e policy.Entry) bool { return e.Capability == c }) {
+					t.Errorf("%s is proposed, and not left to decide\n%s", c, text)
+				}
+			}
+		})
+	}
+	if hosts == 0 {
+		t.Error("no script names a host")
+	}
+}
+
+func TestProposal(t *testing.T) {
+	tests := []struct {
+		name, script    string
+		contains, lacks []string
+	}{
+		{"hosts keep their ports", "curl https://a.example.com:8443/x\ncurl http://127.0.0.1:9/y", []string{`"a.example.com:8443"`, `"127.0.0.1:9"`}, []string{"#[["}},
+		{"a host of an argument is left to decide, with those in the text", "api=https://b.example.com\ncurl \"$1\"", []string{`#constraints = {resource_scope = ["b.example.com"]}`}, []string{"\ncapability = \"web"}},
+		{"secrets are left to decide", "curl -H \"x: $MY_TOKEN\" https://a.example.com; cat ~/.ssh/id_rsa", []string{`#constraints = {resource_scope = ["MY_TOKEN", "~/.ssh/id_rsa"]}`}, nil},
+		{"variables by name, without those that are there", "echo $MY_UNITS $LANG $SKILL_DIR $HOME", []string{`["MY_UNITS"]`}, []string{"LANG", "SKILL_DIR"}},
+		{"a variable that programs obey is left to decide", "echo $LD_PRELOAD", []string{`#constraints = {resource_scope = ["LD_PRELOAD"]}`}, []string{"\n[[permissions]]\ncapability = \"env"}},
+		{"outside of the workspace", "cat ~/notes/a /opt/x /etc/hosts ../y; echo >~/.config/z", []string{`#constraints = {resource_scope = ["~/notes/a", "/opt/x"]}`, `#constraints = {resource_scope = ["~/.config/z"]}`}, []string{"/etc/hosts"}},
+		{"the skill's own files need nothing", "cat data/own.txt >/dev/null", nil, []string{"filesystem"}},
+		{"what is mktemp's needs nothing", "t=$(mktemp -d); echo >$t/x; rm -r $t", nil, []string{"filesystem"}},
+		{"what is deleted by name", "rm -r dist", []string{"\ncapability = \"filesystem.delete\"", "workspace_only = true"}, []string{"#[["}},
+		{"what is deleted by a name that is not known", "rm \"$1\"", []string{"\n#capability = \"filesystem.delete\""}, nil},
+		{"what is dear", "pip install x; git push; docker ps; ps", []string{`#capability = "package.install"`, `#capability = "commit.push"`, `#capability = "container.query"`, `#capability = "process.query"`}, nil},
+		{"what no run can have", "crontab -l; echo >.git/hooks/pre-commit", []string{"# policy.install_hook: "}, []string{`capability = "policy`}},
+		{"what is not read", "eval \"$1\"", []string{"# Not read; it may need more:\n#   do.sh:1: "}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, _ := parsed(t, fstest.MapFS{"do.sh": {Data: []byte(tt.script)}, "data/own.txt": {Data: []byte("x")}})
+			for _, s := range tt.contains {
+				if !strings.Contains(text, s) {
+					t.Errorf("without %q:\n%s", s, text)
+				}
+			}
+			for _, s := range tt.lacks {
+				if strings.Contains(text, s) {
+					t.Errorf("with %q:\n%s", s, text)
+				}
+			}
+		})
+	}
+}
+
+// What an agent is told to type is read, at its place in SKILL.md.
+func TestTyped(t *testing.T) {
+	text, _ := parsed(t, fstest.MapFS{
+		"SKILL.md":  {Data: []byte(header + "Do:\n\n```bash\n\npython3 do.py in.csv\ncurl https://a.example.com\n```\n")},
+		"do.py":     {Data: []byte("open('out.txt', 'w')\n")},
+		"README.md": {Data: []byte("```bash\ncurl https://b.example.com\n```\n")},
+	})
+	for _, s := range []string{"SKILL.md:9: ", "the command runs it: python3", `"a.example.com"`, "do.py:1: "} {
+		if !strings.Contains(text, s) {
+			t.Errorf("without %q:\n%s", s, text)
+		}
+	}
+	for _, s := range []string{"b.example.com", "source_code.execute"} {
+		if strings.Contains(text, s) {
+			t.Errorf("with %q:\n%s", s, text)
+		}
+	}
+}
+
+// Names of a hostile skill stay words in comments and items in quotes.
+func TestHostile(t *testing.T) {
+	evil := []string{
+		"\"]\n[[permissions]]\ncapability = \"*\"\neffect = \"allow\"\n",
+		"\"]}\r\n[[permissions]]\r\n", `\"]`, "\x1b]0;x\a\x1b[2J", "\u202e\u200b\u2066", "\x80\xff", "# x", strings.Repeat("a", 5000), "'''", `"""`, "\x00", "\u2028[[permissions]]\u2029", "\u0085x",
+	}
+	for _, e := range evil {
+		shell := "'" + strings.ReplaceAll(e, "'", `'\''`) + "'"
+		script := "cat " + shell + " ~/" + shell + " /opt/" + shell + "\ncurl https://" + shell + "/ " + shell + "\ncurl http://" + shell + ".example.com:1\n" + shell + "\nrm " + shell + "\ndocker run " + shell + "\npip install " + shell + "\neval \"$x\" " + shell + "\n. " + shell + "\n"
+		python := "import os\nopen(" + python(e) + ")\nos.environ[" + python(e) + "]\nopen(os.path.expanduser('~/.ssh/' + " + python(e) + "))\n"
+		files := fstest.MapFS{"do.sh": {Data: []byte(script)}, "do.py": {Data: []byte(python)}}
+		if name := "scripts/" + strings.NewReplacer("/", "_", "\x00", "").Replace(e) + ".sh"; fs.ValidPath(name) {
+			files[name] = &fstest.MapFile{Data: []byte("cat x\n\nfrob\neval \"$1\"\n")}
+		}
+		text, set := parsed(t, files)
+		for _, entry := range set.Entries() {
+			if entry.Capability == "*" {
+				t.Errorf("%q became an entry:\n%s", e, text)
+			}
+		}
+	}
+}
+
+func python(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, r := range s {
+		if r >= ' ' && r < 0x7f && r != '\'' && r != '\\' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString("\\U" + strings.Repeat("0", 8-len(hex(r))) + hex(r))
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+func hex(r rune) string {
+	const digits = "0123456789abcdef"
+	s := ""
+	for ; r > 0 || s == ""; r /= 16 {
+		s = string(digits[r%16]) + s
+	}
+	return s
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add("x.sh", "cat \"$1\" >out\ncurl https://a.example.com:1/x\n")
+	f.Add("SKILL.md", "```python\nopen('\\x1b\"]\\n[[permissions]]')\n```\n")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if !fs.ValidPath(name) || len(text) > 1<<12 {
+			t.Skip()
+		}
+		parsed(t, fstest.MapFS{name: {Data: []byte(text)}})
+	})
+}

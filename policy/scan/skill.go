@@ -1,0 +1,62 @@
+package scan
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"skillrun/policy"
+)
+
+// Script is code that a skill has: a file, or a block of its SKILL.md.
+type Script struct {
+	Name string // path in the skill's directory
+	// Typed says that it is a block of SKILL.md: what an agent is told to type.
+	Typed bool
+	Result
+	// Addresses lists the hosts of the addresses in its text, in code or not, each as
+	// "HOST:PORT" where it names a port, sorted.
+	Addresses []string
+}
+
+// Skill reads the scripts of a skill and the code in its SKILL.md, within the bounds
+// of [Hosts], each by itself. all is false where there is more.
+func Skill(fsys fs.FS) (scripts []Script, all bool) {
+	spent := budget{}
+	all = texts(fsys, func(name, text string) bool {
+		typed := name == "SKILL.md" || name == "skill.md"
+		if !typed && markdown(name) {
+			return true
+		}
+		spent.code(name, text, func(r Result, of Block) {
+			s := Script{Name: name, Typed: typed, Result: r}
+			s.down(of.Line - 1)
+			addresses(of.Text, func(host, port string) {
+				s.Addresses = append(s.Addresses, withPort(host, port))
+			})
+			slices.Sort(s.Addresses)
+			s.Addresses = slices.Compact(s.Addresses)
+			scripts = append(scripts, s)
+		})
+		return true
+	})
+	return scripts, all && !spent.short
+}
+
+// down moves places of a block to where they are in its file.
+func (s *Script) down(lines int) {
+	for _, needs := range [...][]Need{s.Needs, s.Besides} {
+		for i := range needs {
+			needs[i].Where.Line += lines
+		}
+	}
+	for _, found := range [...][]policy.Finding{s.Opaque, s.Unknown} {
+		for i := range found {
+			found[i].Pos.Line += lines
+		}
+	}
+}
+
+func markdown(name string) bool {
+	return strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown")
+}

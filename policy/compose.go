@@ -195,11 +195,11 @@ func precedence(file string) int {
 }
 
 // disagreements reports capabilities that only one of two manifests of a skill
-// names, each, and those that the other one is stricter about, together: most
-// often the manifest asks where allowed-tools allows, and nothing is lost by it.
+// names, each, and those that the other one is stricter about, together. A header
+// names tools and states no effect: who asks about one of them does not disagree.
 func disagreements(a, b *layer, da, db *Document) []Finding {
 	var found []Finding
-	one := func(l, other *layer, d *Document) {
+	one := func(l, other *layer, own, d *Document) {
 		var stricter []string
 		var at Pos
 		last := ""
@@ -212,6 +212,7 @@ func disagreements(a, b *layer, da, db *Document) []Finding {
 			switch o := other.of(e.Capability); {
 			case len(o) == 0:
 				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is not in %s: it is not granted", e.Capability, Escape(d.File))})
+			case o[0].Effect == Confirm && own.Form == Header:
 			case o[0].Effect < e.Effect:
 				if stricter = append(stricter, e.Capability); len(stricter) == 1 {
 					at = e.Pos
@@ -222,8 +223,8 @@ func disagreements(a, b *layer, da, db *Document) []Finding {
 			found = append(found, Finding{at, fmt.Sprintf("%s is stricter about %s, and counts", Escape(d.File), strings.Join(stricter, ", "))})
 		}
 	}
-	one(a, b, db)
-	one(b, a, da)
+	one(a, b, da, db)
+	one(b, a, db, da)
 	return found
 }
 

@@ -196,12 +196,24 @@ func TestForms(t *testing.T) {
 	if p := lower(t, set, inputs("true")); p.Process.Create || p.Allows("/w/in.csv", profiles.Read).Allowed {
 		t.Error("the wider of two manifests counts")
 	}
-	// What one manifest asks about and the other allows is one finding in all.
+	// What one manifest asks about and the other allows is one finding in all; a header
+	// says of no tool that nobody shall be asked.
 	header, _ := policy.ParseHeader("SKILL.md", []byte("---\nname: x\ndescription: does x\nallowed-tools: Read, Write\n---\n"))
-	asks := parse(t, "skillrun.toml", "permissions = [{capability = \"filesystem.read\", effect = \"confirm\"}, {capability = \"filesystem.write\", effect = \"confirm\"}]\n")
-	_, findings, err = policy.Compose(policy.Input{Documents: []*policy.Document{asks, header.Document}, Tier: policy.Approved})
-	if want := "SKILL.md:4:16: skillrun.toml is stricter about filesystem.read, filesystem.write, and counts"; err != nil || len(findings) != 1 || findings[0].String() != want {
-		t.Errorf("found %v, %v, want %s", findings, err, want)
+	allows := parse(t, "skillguard-manifest.json", `{"permissions": [{"capability": "filesystem.read", "effect": "allow"}, {"capability": "filesystem.write", "effect": "allow"}]}`)
+	for _, tt := range []struct {
+		effect string
+		other  *policy.Document
+		want   string
+	}{
+		{"confirm", header.Document, "[]"},
+		{"deny", header.Document, "[SKILL.md:4:16: skillrun.toml is stricter about filesystem.read, filesystem.write, and counts]"},
+		{"confirm", allows, "[skillguard-manifest.json:1:18: skillrun.toml is stricter about filesystem.read, filesystem.write, and counts]"},
+	} {
+		stricter := parse(t, "skillrun.toml", strings.ReplaceAll("permissions = [{capability = \"filesystem.read\", effect = \"EFFECT\"}, {capability = \"filesystem.write\", effect = \"EFFECT\"}]\n", "EFFECT", tt.effect))
+		_, findings, err = policy.Compose(policy.Input{Documents: []*policy.Document{stricter, tt.other}, Tier: policy.Approved})
+		if got := fmt.Sprint(findings); err != nil || got != tt.want {
+			t.Errorf("%s beside %s: found %s, %v, want %s", tt.effect, tt.other.File, got, err, tt.want)
+		}
 	}
 }
 

@@ -67,7 +67,14 @@ func propose(dir string, printed bool) error {
 	if err != nil {
 		return fail(err)
 	}
-	say("%s: %d entries, each to be confirmed; read it, and decide what is left to you in its comments", quote(filepath.Join(dir, proposed)), entries)
+	many := fmt.Sprintf("%d entries, each to be confirmed", entries)
+	switch entries {
+	case 0:
+		many = "no entry, since nothing was seen that needs one"
+	case 1:
+		many = "one entry, to be confirmed"
+	}
+	say("%s: %s; read it, and decide what is left to you in its comments", quote(filepath.Join(dir, proposed)), many)
 	hint("then: skillrun lint %s; skillrun explain --skill %s", typed(dir, "DIR"), typed(dir, "DIR"))
 	return nil
 }

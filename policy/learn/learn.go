@@ -88,8 +88,8 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 	case !c.Enforced():
 		p.add(n.Capability, idle, s, n)
 	case n.Capability == "source_code.execute":
-		// What is typed may always start, and a skill's own scripts are its.
-		if !s.Typed || n.Exact && !p.own(target) {
+		// A skill's own script that a program is given is only read.
+		if direct := n.Reason == scan.RunsFile; direct || n.Exact && !p.own(target) {
 			p.add(n.Capability, whole, s, n)
 		}
 	case group == "filesystem" || group == "source_code":
@@ -98,7 +98,7 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 		case where == "outside":
 			p.add("filesystem."+verb, outside, s, n, target)
 		case verb == "read" && n.Exact && p.own(target):
-		case verb == "delete" && !n.Exact:
+		case verb == "delete" && (!n.Exact || makes(s, target)):
 			// Most often what the script itself has made, which needs no right.
 			p.add("filesystem.delete", aside, s, n)
 		default:
@@ -121,7 +121,7 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 		name := target[1:]
 		pass, deny := profiles.EnvDefaults()
 		switch passes, rule := (&profiles.Env{Pass: pass, Deny: deny}).Passes(name); {
-		case passes || name == "SKILL_DIR" || name == "CLAUDE_SKILL_DIR": // it is there
+		case passes || name == "SKILL_DIR" || name == "CLAUDE_SKILL_DIR" || strings.HasPrefix(name, "XDG_"): // the run's own
 		case rule != nil:
 			p.add("secrets.read", aside, s, n, name)
 		default:
@@ -142,6 +142,13 @@ func (p *proposal) own(target string) bool {
 	}
 	_, err := fs.Stat(p.fsys, target)
 	return err == nil
+}
+
+// makes says whether a script writes what has this name.
+func makes(s *scan.Script, target string) bool {
+	return slices.ContainsFunc(s.Needs, func(n scan.Need) bool {
+		return n.Exact && strings.HasSuffix(n.Capability, ".write") && path.Clean(n.Target) == path.Clean(target)
+	})
 }
 
 // place says where a path is: "workspace" too if it is not known, "outside" of it, or

@@ -138,7 +138,7 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 			return
 		}
 	}
-	sh.runs(f, pos, "runs the file", nil, called{f, f})
+	sh.runs(f, pos, RunsFile, nil, called{f, f})
 }
 
 // function calls a function of the text.

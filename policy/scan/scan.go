@@ -41,6 +41,9 @@ type Need struct {
 	Own bool
 }
 
+// RunsFile is the Reason of a file that is started itself, by no program that reads it.
+const RunsFile = "runs the file"
+
 // Result is what a text needs, each need once, in the order of appearance.
 type Result struct {
 	Needs []Need

@@ -106,6 +106,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		r.job.tellElsewhere()
 		r.job.tellOwn()
 	}
+	if j := r.job; code != 0 && told > 0 && !r.tells && j.session == nil && j.skill != nil && len(j.skill.documents) == 0 {
+		hint("the skill has no manifest; skillrun init %s - shows what its files are seen to do", typed(j.skill.Dir, "DIR"))
+	}
 	if (code != 0 || r.show) && res.Unstarted != "" {
 		hint("%s, which came while the command ran, cannot be started beside %s, which is hidden; without namespaces programs are to be built in $TMPDIR, or where no such file is", named(res.Unstarted), named(res.Beside))
 	}

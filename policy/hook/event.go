@@ -259,7 +259,10 @@ func (e *Event) requests() ([]policy.Request, error) {
 	case address:
 		for _, v := range values {
 			host, ports, fault := policy.ParseHost(v)
-			if fault != "" || !strings.Contains(v, "://") {
+			if fault == "" && !strings.Contains(v, "://") {
+				fault = "not a URL such as https://example.com"
+			}
+			if fault != "" {
 				return nil, fmt.Errorf("address %q: %s", policy.Escape(v), fault)
 			}
 			if strings.Contains(host, ":") {

@@ -93,7 +93,7 @@ func (g *guard) watch() {
 	b := g.board
 	g.resetSignals()
 	if i, e := play(g.setup, g.setupLen, b); i != g.setupLen {
-		g.fail(failedGuardian, i, e)
+		g.fail(i, e)
 	}
 	// The launcher may have died before PR_SET_PDEATHSIG was in force.
 	if g.orphaned() {
@@ -117,7 +117,7 @@ func (g *guard) watch() {
 	// CLONE_PIDFD: so does a descriptor to signal the command by.
 	pid, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&b.pidfd)))
 	if e != 0 {
-		g.fail(failedGuardian, g.setupLen, e)
+		g.fail(g.setupLen, e)
 	}
 	if pid == 0 {
 		g.command()
@@ -174,7 +174,7 @@ func (g *guard) double() {
 	g.first = int32(first)
 	second, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|sigChld, 0, 0)
 	if e != 0 {
-		g.fail(failedGuardian, g.setupLen, e)
+		g.fail(g.setupLen, e)
 	}
 	if second != 0 {
 		g.stand(int32(second))
@@ -290,11 +290,11 @@ func (g *guard) command() {
 
 //go:nosplit
 //go:norace
-func (g *guard) fail(who uint32, at int, e syscall.Errno) {
+func (g *guard) fail(at int, e syscall.Errno) {
 	b := g.board
 	b.step = uint32(at)
 	b.errno = uint32(e)
-	store(&b.failed, who)
+	store(&b.failed, failedGuardian)
 	wake(&b.prepared)
 	wake(&b.ready)
 	wake(&b.done)

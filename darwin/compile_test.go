@@ -2,6 +2,8 @@ package darwin_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -245,6 +247,20 @@ func TestManyFiles(t *testing.T) {
 		i := slices.IndexFunc(policy.Receipt, func(c profiles.Clause) bool { return c.Name == profiles.ClauseKeep })
 		if kept := policy.Receipt[i].Strength == profiles.Kernel; kept != listed {
 			t.Errorf("%d files: %+v", n, policy.Receipt[i])
+		}
+	}
+}
+
+// A host file's keys are in its documentation.
+func TestDocumentedFacts(t *testing.T) {
+	doc, err := os.ReadFile("../docs/macos.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range reflect.TypeFor[darwin.Facts]().Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !strings.Contains(string(doc), "`"+key+"`") && !strings.Contains(string(doc), `"`+key+`":`) {
+			t.Errorf("docs/macos.md does not have the key %q", key)
 		}
 	}
 }

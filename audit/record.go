@@ -257,7 +257,7 @@ type Need struct {
 type Decision struct {
 	Session    string        `json:"session"`
 	Run        string        `json:"run,omitempty"` // the run that it led to, if known
-	Event      string        `json:"event"`         // "PreToolUse"
+	Event      string        `json:"event"`         // "PreToolUse", "SkillLoad"
 	Tool       string        `json:"tool,omitempty"`
 	Skill      string        `json:"skill,omitempty"`
 	Capability string        `json:"capability,omitempty"`
@@ -270,15 +270,15 @@ type Decision struct {
 	Took       time.Duration `json:"took_us,omitempty"` // microseconds in the file
 }
 
-// Grant is a consent given, used up or taken back.
+// Grant is a consent given, refused or taken back.
 type Grant struct {
-	Action       string       `json:"action"` // "grant", "deny", "revoke", "narrow"
+	Action       string       `json:"action"` // "grant", "deny", "revoke", "promote", "narrow"
 	For          string       `json:"for"`    // "once", "task", "session", "version"
 	Session      string       `json:"session,omitempty"`
 	Run          string       `json:"run,omitempty"`
 	Skill        Skill        `json:"skill,omitzero"`
 	Capabilities []Capability `json:"capabilities,omitempty"`
-	By           string       `json:"by,omitempty"`    // "terminal", "--approve", "host"
+	By           string       `json:"by,omitempty"`    // "terminal", "--approve", "host", ...
 	Until        time.Time    `json:"until,omitzero"`  // zero: no end
 	Reason       string       `json:"reason,omitzero"` // what was shown, or why revoked
 }

@@ -39,7 +39,7 @@ bench: build ## launches and calls, as ratios to bare exec and to bwrap
 	@scripts/bootstrap
 	@scripts/bench
 
-demo: build ## a real skill at work, and a hostile one getting nowhere
+demo: build ## two useful skills at work, and a hostile one getting nowhere
 	@scripts/demo
 
 e2e: build ## the attack suite and ordinary programs, in every environment

@@ -418,11 +418,8 @@ func (r *request) ownBeside(name string) bool {
 // birth tells a socket file from a later one with the same inode number. Zero
 // where the file system knows no time of birth.
 func birth(fd int) int64 {
-	var sx unix.Statx_t
-	if unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &sx) != nil || sx.Mask&unix.STATX_BTIME == 0 {
-		return 0
-	}
-	return sx.Btime.Sec*1e9 + int64(sx.Btime.Nsec)
+	_, born, _ := bornAt(fd)
+	return born.Sec*1e9 + int64(born.Nsec)
 }
 
 // addressed reads what connect and bind have, a socket and an address, or answers.

@@ -177,7 +177,12 @@ func (o *own) guarded(p *profiles.Profile, caches string) *profiles.Profile {
 // guardedAt adds denials if the profile could write somewhere in dir, but of except where
 // they cover the run's own directory.
 func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ...profiles.Denial) *profiles.Profile {
-	any := func(a profiles.Access) bool { return p.Allows(filepath.Join(dir, "run"), a).Allowed }
+	any := func(a profiles.Access) bool {
+		// Of most nothing is granted, and the many denials need no look.
+		granted := profiles.Profile{Paths: p.Paths}
+		run := filepath.Join(dir, "run")
+		return granted.Allows(run, a).Allowed && p.Allows(run, a).Allowed
+	}
 	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) &&
 		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Access&profiles.Change != 0 && strings.HasPrefix(r.Path, dir+"/") }) {
 		return p

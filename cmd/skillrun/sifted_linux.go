@@ -33,6 +33,9 @@ type resifting struct {
 // counts has come or gone.
 func (m *memo) sifts(changed []seen) (r *resifting, ok bool) {
 	r = &resifting{settled: newSettling(time.Now())}
+	if len(changed) == 0 {
+		return r, true
+	}
 	own := m.Profile.Sifts()
 	for _, root := range m.Sifts {
 		i := slices.IndexFunc(own, func(s *profiles.Sift) bool { return s.Root == root })

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -531,15 +532,7 @@ func (s *seen) holds() bool {
 		target, err := os.Readlink(s.Name)
 		return err == nil && target == s.Target
 	case byLacking:
-		if s.unchanged() {
-			return true
-		}
-		for base := range strings.SplitSeq(s.Target, "\x00") {
-			if err := unix.Fstatat(unix.AT_FDCWD, profiles.Below(s.Name, base), &st, unix.AT_SYMLINK_NOFOLLOW); outcomeOf(err) != absent {
-				return false
-			}
-		}
-		return true
+		return s.unchanged() || lacks(s.Name, strings.Split(s.Target, "\x00"))
 	case byReadDir, byLinks:
 		if s.unchanged() {
 			return true
@@ -552,6 +545,37 @@ func (s *seen) holds() bool {
 	default: // byOpen
 		return identify(s.Name) == s.ID
 	}
+}
+
+// lacks says whether none of names, which are sorted, is in a directory that has
+// changed. To list one of the usual size takes a tenth of the time of the looks; a
+// home has hundreds of names that are not there, and something new every minute.
+func lacks(dir string, names []string) bool {
+	if has, ok := namesIn(dir, 4*len(names)); ok {
+		return !slices.ContainsFunc(has, func(name string) bool {
+			_, found := slices.BinarySearch(names, name)
+			return found
+		})
+	}
+	var st unix.Stat_t
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return outcomeOf(unix.Fstatat(unix.AT_FDCWD, profiles.Below(dir, name), &st, unix.AT_SYMLINK_NOFOLLOW)) != absent
+	})
+}
+
+// namesIn lists a directory, if that tells all and there are at most so many names.
+func namesIn(dir string, most int) (names []string, ok bool) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, false
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	if !listsAllOf(fd) {
+		return nil, false
+	}
+	names, err = f.Readdirnames(most + 1)
+	return names, (err == nil || err == io.EOF) && len(names) <= most
 }
 
 // fileMode is the kernel's mode in the words of io/fs.

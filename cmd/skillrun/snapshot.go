@@ -93,6 +93,9 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 		d.lacking = append(d.lacking, base)
 		return nil, fs.ErrNotExist
 	}
+	if s.gone(parent) {
+		return nil, fs.ErrNotExist
+	}
 	var f found
 	f.info, f.err = os.Lstat("/" + name)
 	if os.IsNotExist(f.err) {
@@ -103,6 +106,23 @@ func (s *snapshot) Lstat(name string) (fs.FileInfo, error) {
 	}
 	s.files[name] = f
 	return f.info, f.err
+}
+
+// gone says whether a directory is known not to be there, or one above it: nothing is
+// beneath it, and nothing need be looked at again to know that.
+func (s *snapshot) gone(name string) bool {
+	for name != "." {
+		if f, ok := s.files[name]; ok {
+			return f.err == fs.ErrNotExist
+		}
+		parent, base := splitName(name)
+		if d := s.dirs[parent]; d != nil && d.lacks(base) {
+			d.lacking = append(d.lacking, base)
+			return true
+		}
+		name = parent
+	}
+	return false
 }
 
 func splitName(name string) (parent, base string) {

@@ -24,12 +24,17 @@ func mounts() []profiles.Mount {
 // spellings for one name (FS_CASEFOLD_FL, linux/fs.h), and not on procfs, an
 // automounter's or a network's.
 func listsAll(dir string) bool {
-	const foldsCase = 0x40000000
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
+	return listsAllOf(fd)
+}
+
+// listsAllOf says so of a directory that is open.
+func listsAllOf(fd int) bool {
+	const foldsCase = 0x40000000
 	if !private.Ordinary(fd) {
 		return false
 	}

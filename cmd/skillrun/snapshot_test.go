@@ -29,7 +29,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	names := []string{"", "a", "a/b", "a/b/file", "a/b/file/under", "dir", "link", "link/file", "loop"}
 	for i := range 2 * listAfter {
-		names = append(names, fmt.Sprintf("absent%d", i), fmt.Sprintf("a/b/absent%d", i), fmt.Sprintf("none/absent%d", i))
+		names = append(names, fmt.Sprintf("absent%d", i), fmt.Sprintf("a/b/absent%d", i), fmt.Sprintf("none/absent%d", i), fmt.Sprintf("a/absent%d/x/y", i))
 	}
 	names = append(names, names...) // a second time, from memory
 	s := newSnapshot()
@@ -59,6 +59,37 @@ func TestSnapshot(t *testing.T) {
 		if err != nil || len(entries) != 3 {
 			t.Errorf("ReadDir: %v, %v", entries, err)
 		}
+	}
+}
+
+// What is beneath a name that is not there is not looked at, and not again in a later
+// launch: the name is.
+func TestSnapshotBeneathNothing(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	s := newSnapshot()
+	at := func(name string) string { return filepath.Join(root, name)[1:] }
+	for _, name := range []string{"none", "none/x/y", "none/z", "link", "link/x"} {
+		_, err := s.Lstat(at(name))
+		if want := name != "link"; errors.Is(err, fs.ErrNotExist) != want {
+			t.Errorf("Lstat %s: %v", name, err)
+		}
+	}
+	for name, want := range map[string]bool{"none": true, "none/x/y": false, "none/z": false, "link": true, "link/x": true} {
+		if _, looked := s.files[at(name)]; looked != want {
+			t.Errorf("%s: looked at: %v, want %v", name, looked, want)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "none"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Lstat(at("none/z")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a snapshot shows two moments")
 	}
 }
 

@@ -271,6 +271,14 @@ func (r *recorder) left(home string) {
 			hidden = append(hidden, []string{name})
 		}
 	}
+	for _, shared := range basesOwn {
+		more, _ := os.ReadDir(filepath.Join(home, shared))
+		for _, e := range more {
+			if r.job.skill != nil {
+				hidden = append(hidden, []string{shared, e.Name()})
+			}
+		}
+	}
 	hidden = hidden[:min(len(hidden), mostNames)]
 	others := r.unnamed(slices.Concat(hidden...)...)
 	for _, names := range hidden {
@@ -286,6 +294,9 @@ const mostNames = 64
 // programsOwn are hidden names by which every program keeps something, or every run
 // has something: no skill's text is read for them.
 var programsOwn = [...]string{".cache", ".config", ".gitconfig", ".local", ".npm"}
+
+// basesOwn are those of them in which each program has something of its own.
+var basesOwn = [...]string{".config", ".local/share", ".local/state"}
 
 // leftInHome notes what there is something in of what a run left in its HOME.
 func (r *recorder) leftInHome(home, name string) {

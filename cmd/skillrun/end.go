@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/skill"
 	"skillrun/profiles"
@@ -106,7 +107,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 		r.job.tellElsewhere()
 		r.job.tellOwn()
 	}
-	if j := r.job; code != 0 && told > 0 && !r.tells && j.session == nil && j.skill != nil && len(j.skill.documents) == 0 {
+	if j := r.job; code != 0 && told > 0 && !r.tells && j.session == nil && j.skill != nil && len(j.skill.documents) == 0 && r.elsewhere() {
 		hint("the skill has no manifest; skillrun init %s - shows what its files are seen to do", typed(j.skill.Dir, "DIR"))
 	}
 	if (code != 0 || r.show) && res.Unstarted != "" {
@@ -115,6 +116,12 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if code != 0 && res.Moved != "" {
 		hint("what the command made in %s it could open there, but not find with ls, test or cd; $TMPDIR has no such limits, nor has what is granted", res.Moved)
 	}
+}
+
+// elsewhere says that something was refused that is not of the skill's own files, which
+// no manifest lets a run change.
+func (r *recorder) elsewhere() bool {
+	return slices.ContainsFunc(r.denials, func(d audit.Denial) bool { return !strings.HasPrefix(d.Target, r.job.skill.Dir+"/") })
 }
 
 // tellElsewhere says where the file of the skill is that the command named, other

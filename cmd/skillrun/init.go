@@ -70,7 +70,7 @@ func propose(dir string, printed bool) error {
 	many := fmt.Sprintf("%d entries, each to be confirmed", entries)
 	switch entries {
 	case 0:
-		many = "no entry, since nothing was seen that needs one"
+		many = "no entry"
 	case 1:
 		many = "one entry, to be confirmed"
 	}

@@ -88,8 +88,8 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 	case !c.Enforced():
 		p.add(n.Capability, idle, s, n)
 	case n.Capability == "source_code.execute":
-		// A skill's own script that a program is given is only read.
-		if direct := n.Reason == scan.RunsFile; direct || n.Exact && !p.own(target) {
+		// A script that a program is given is only read.
+		if !strings.HasSuffix(n.Reason, " "+scan.RunsFile) && (n.Reason == scan.RunsFile || n.Exact && !p.own(target)) {
 			p.add(n.Capability, whole, s, n)
 		}
 	case group == "filesystem" || group == "source_code":
@@ -104,7 +104,9 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 		default:
 			p.add("filesystem."+verb, workspace, s, n)
 		}
-	case n.Capability == "process.create" && n.Exact: // there is a shell.execute for it
+	case n.Capability == "process.create" && slices.ContainsFunc(s.Needs, func(m scan.Need) bool {
+		return m.Capability == "shell.execute" && m.Target == n.Target && m.Where.Line == n.Where.Line
+	}): // it is seen already
 	case n.Capability == "shell.execute" || n.Capability == "process.create":
 		p.add("shell.execute", whole, s, n)
 	case strings.HasPrefix(n.Capability, "commit.") && verb != "push":

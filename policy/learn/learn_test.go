@@ -170,6 +170,7 @@ func TestProposal(t *testing.T) {
 		{"the run's own directories", "cat \"$XDG_CONFIG_HOME/x\"", nil, []string{"env_var"}},
 		{"a file that is started", "./data/own.txt", []string{"\ncapability = \"source_code.execute\""}, nil},
 		{"a script that a program reads", ". data/own.txt; bash data/own.txt; bash \"$1\"", []string{"\ncapability = \"shell.execute\""}, []string{"source_code.execute"}},
+		{"what is sourced elsewhere is only read", ". /opt/x/env.sh", nil, []string{"source_code.execute"}},
 		{"a program of the workspace that another runs", "make -C build", []string{"\ncapability = \"source_code.execute\""}, nil},
 		{"what is dear", "pip install x; git push; docker ps; ps", []string{`#capability = "package.install"`, `#capability = "commit.push"`, `#capability = "container.query"`, `#capability = "process.query"`}, nil},
 		{"what no run can have", "crontab -l; echo >.git/hooks/pre-commit", []string{"# policy.install_hook: "}, []string{`capability = "policy`}},
@@ -189,6 +190,25 @@ func TestProposal(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A program that needs no right of its own is started all the same, and what is in a
+// language that nobody read is told of.
+func TestSeen(t *testing.T) {
+	text, _ := parsed(t, fstest.MapFS{
+		"a.py": {Data: []byte("import subprocess\nsubprocess.run(['echo', 'x'])\nsubprocess.run(['cat', 'x'])\n")},
+		"b.pl": {Data: []byte("unlink 'x'")}, "c": {Data: []byte("#!/usr/bin/ruby\n")}, "d.txt": {Data: []byte("x")},
+	})
+	for _, s := range []string{"a.py:2: starts the program: echo", "a.py:3: the command runs it: cat", "#   b.pl:1: in a language that is not read\n#   c:1: in a language that is not read\n"} {
+		if !strings.Contains(text, s) {
+			t.Errorf("without %q:\n%s", s, text)
+		}
+	}
+	for _, s := range []string{"starts the program: cat", "d.txt"} {
+		if strings.Contains(text, s) {
+			t.Errorf("with %q:\n%s", s, text)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,13 +21,18 @@ type Script struct {
 }
 
 // Skill reads the scripts of a skill and the code in its SKILL.md, within the bounds
-// of [Hosts], each by itself. all is false where there is more.
+// of [Hosts], each by itself. Of one in another language it is Unknown what it does. all
+// is false where there is more.
 func Skill(fsys fs.FS) (scripts []Script, all bool) {
 	spent := budget{}
 	all = texts(fsys, func(name, text string) bool {
 		typed := name == "SKILL.md" || name == "skill.md"
 		if !typed && markdown(name) {
 			return true
+		}
+		if !typed && unreadable(name, text) {
+			at := policy.Pos{File: name, Line: 1, Column: 1}
+			scripts = append(scripts, Script{Name: name, Result: Result{Unknown: []policy.Finding{{Pos: at, What: "in a language that is not read"}}}})
 		}
 		spent.code(name, text, func(r Result, of Block) {
 			s := Script{Name: name, Typed: typed, Result: r}
@@ -41,6 +47,19 @@ func Skill(fsys fs.FS) (scripts []Script, all bool) {
 		return true
 	})
 	return scripts, all && !spent.short
+}
+
+// unreadable says whether a file is a script in none of the languages that are read, by
+// its first line or the ending of its name.
+func unreadable(name, text string) bool {
+	if language(name, text) != "" {
+		return false
+	}
+	switch path.Ext(name) {
+	case ".awk", ".bat", ".cmd", ".go", ".java", ".jl", ".lua", ".php", ".pl", ".ps1", ".r", ".R", ".rb", ".rs", ".tcl":
+		return true
+	}
+	return strings.HasPrefix(text, "#!")
 }
 
 // down moves places of a block to where they are in its file.

@@ -96,7 +96,7 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 		switch where := place(target); {
 		case where == "": // every run has its own, or may read it
 		case where == "outside":
-			p.add("filesystem."+verb, outside, s, n, target)
+			p.add("filesystem."+verb, outside, s, n, room(s, target))
 		case verb == "read" && n.Exact && p.own(target):
 		case verb == "delete" && (!n.Exact || makes(s, target)):
 			// Most often what the script itself has made, which needs no right.
@@ -151,6 +151,17 @@ func makes(s *scan.Script, target string) bool {
 	return slices.ContainsFunc(s.Needs, func(n scan.Need) bool {
 		return n.Exact && strings.HasSuffix(n.Capability, ".write") && path.Clean(n.Target) == path.Clean(target)
 	})
+}
+
+// room gives the directory that a script makes for what is at target: a database, as
+// one, has more files there. It is target itself if there is none.
+func room(s *scan.Script, target string) string {
+	for _, n := range s.Needs {
+		if dir := path.Clean(n.Target); n.Makes && n.Exact && strings.HasPrefix(path.Clean(target), dir+"/") {
+			return dir
+		}
+	}
+	return target
 }
 
 // place says where a path is: "workspace" too if it is not known, "outside" of it, or

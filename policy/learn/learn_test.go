@@ -162,6 +162,7 @@ func TestProposal(t *testing.T) {
 		{"variables by name, without those that are there", "echo $MY_UNITS $LANG $SKILL_DIR $HOME", []string{`["MY_UNITS"]`}, []string{"LANG", "SKILL_DIR"}},
 		{"a variable that programs obey is left to decide", "echo $LD_PRELOAD", []string{`#constraints = {resource_scope = ["LD_PRELOAD"]}`}, []string{"\n[[permissions]]\ncapability = \"env"}},
 		{"outside of the workspace", "cat ~/notes/a /opt/x /etc/hosts ../y; echo >~/.config/z", []string{`#constraints = {resource_scope = ["~/notes/a", "/opt/x"]}`, `#constraints = {resource_scope = ["~/.config/z"]}`}, []string{"/etc/hosts"}},
+		{"what lies in a directory that is made", "mkdir -p ~/.local/share/n; cat ~/.local/share/n/a >~/.local/share/n/b", []string{`#constraints = {resource_scope = ["~/.local/share/n"]}`}, []string{"n/a\"", "n/b\""}},
 		{"the skill's own files need nothing", "cat data/own.txt >/dev/null", nil, []string{"filesystem"}},
 		{"what is mktemp's needs nothing", "t=$(mktemp -d); echo >$t/x; rm -r $t", nil, []string{"filesystem"}},
 		{"what is deleted by name", "rm -r dist", []string{"\ncapability = \"filesystem.delete\"", "workspace_only = true"}, []string{"#[["}},

@@ -194,6 +194,9 @@ func serveUnlink(r *request) {
 		return
 	}
 	rule := r.deciders.remove(o.place)
+	if rmdir {
+		rule = r.deciders.removeDirectory(o.place)
+	}
 	if f == unseen && (!rule.ok() || o.slash) {
 		if e := o.look(); e != 0 {
 			r.fail(e)

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"skillrun/sandbox/sandboxtest"
 )
 
 // agent is a host that does what Claude Code is documented to do with hooks: it
@@ -957,5 +959,38 @@ func TestAgentSkillNames(t *testing.T) {
 				t.Errorf("the skill does not narrow: %+v", r)
 			}
 		})
+	}
+}
+
+// A work tree is added and removed by one yes to each, with the workflows of the project
+// in it, and those where Claude Code makes its own leave the repository as it is.
+func TestAgentWorkTrees(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	a.write("home/.gitconfig", "[user]\n\tname = a\n\temail = a@example.org\n")
+	a.write("work/.github/workflows/x.yml", "x\n")
+	cmd := exec.Command("sh", "-ec", "rmdir .git; git init -q .; git add .; git commit -qm x; git worktree add -q .claude/worktrees/c")
+	cmd.Dir, cmd.Env = a.work, a.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a.start()
+	a.want(a.bash("git commit -q --allow-empty -m y"), 0, "")
+	a.yes = true
+	if u := a.bash("git worktree add -q wt"); u.code != 0 || a.read("work/wt/.git") == "-" {
+		t.Errorf("%+v", u)
+	}
+	a.yes = false
+	if u := a.bash("git worktree remove wt"); u.refused == "" || a.read("work/wt/.github/workflows/x.yml") != "x\n" {
+		t.Errorf("without a yes: %+v", u)
+	}
+	a.yes = true
+	a.want(a.bash("git worktree remove wt"), 0, "")
+	if a.read("work/.git/worktrees/wt/gitdir") != "-" || a.read("work/.git/worktrees/c/gitdir") == "-" {
+		t.Error("not that one was removed")
+	}
+	a.want(a.bash("rm .github/workflows/x.yml"), 0, "")
+	if a.read("work/.github/workflows/x.yml") != "-" {
+		t.Error("a yes to deleting a workflow did nothing")
 	}
 }

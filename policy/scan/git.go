@@ -74,14 +74,19 @@ func (c *command) clone() {
 	c.fill(d)
 }
 
-// worktree reads "git worktree add DIR": by the last name of DIR the repository
-// keeps where that is.
+// worktree reads "git worktree add DIR" and "remove DIR": by the last name of DIR the
+// repository keeps where that is.
 func (c *command) worktree() {
 	if len(c.o.operands) == 0 || !c.o.operands[0].exact {
 		return
 	}
 	name := path.Base(c.o.operands[0].text)
 	if name == "." || name == ".." {
+		return
+	}
+	if c.row.Lang == "remove" {
+		c.read(c.o.operands[0])
+		c.aside("filesystem.delete", literal(".git/worktrees/"+name))
 		return
 	}
 	for _, file := range [...]string{"commondir", "gitdir"} {

@@ -420,6 +420,9 @@ const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
 // homeWords are how a program's text asks where HOME is, or what lies below.
 const homeWords = `~/|\bHOME\b|XDG_(CONFIG|DATA|STATE|CACHE)_HOME|\bexpanduser\b|\bPath\.home\b|\bhomedir\b`
 
+// cacheWords are those for what is cached, of which no run misses the user's.
+const cacheWords = `(\bexpanduser\(\s*["'])?(~|\$HOME|\$\{HOME\})/\.cache\b|\$?\{?XDG_CACHE_HOME\b`
+
 // wanting says what the command or the skill's script names and did not get, of which
 // nobody was refused anything: variables that are set, or, unless something else was
 // refused, what lies in HOME. Without the variable $RUNNER_TEMP/f is /f, and that is
@@ -458,7 +461,7 @@ func (r *recorder) wanting(refused bool) {
 		hint("%s is set and was withheld, should modules be missing; %s passes it", s.variable, strings.Join(r.searching(s.variable, value), " "))
 		return
 	}
-	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(text) {
+	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(regexp.MustCompile(cacheWords).ReplaceAll(text, nil)) {
 		hint("%s names HOME, which was the run's own: of yours it shows what is granted, as by --grant filesystem.read:~/DIR", named(script))
 	}
 }

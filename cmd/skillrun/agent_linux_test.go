@@ -994,3 +994,39 @@ func TestAgentWorkTrees(t *testing.T) {
 		t.Error("a yes to deleting a workflow did nothing")
 	}
 }
+
+// A remote that is a directory is asked about with what git does to it: fetching reads
+// it, and without a yes to pushing nothing gets there.
+func TestAgentLocalRemotes(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	a.write("home/.gitconfig", "[user]\n\tname = a\n\temail = a@example.org\n")
+	git := func(dir, script string) string {
+		cmd := exec.Command("sh", "-ec", script)
+		cmd.Dir, cmd.Env = dir, a.env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", script, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git(a.work, "rmdir .git; git init -q -b m .; git init -q --bare -b m ../outside/o.git; git remote add origin ../outside/o.git; git commit -q --allow-empty -m x; git push -q -u origin m")
+	git(a.outside, "git clone -q o.git c; cd c; git commit -q --allow-empty -m y; git push -q")
+	a.start()
+	a.yes = true
+	a.want(a.bash("git fetch -q"), 0, "")
+	if n := git(a.work, "git rev-list --count origin/m"); n != "2" {
+		t.Errorf("%s commits after fetching", n)
+	}
+	a.want(a.bash("git commit -q --allow-empty -m z; git push -q origin m:other"), 0, "")
+	if n := git(a.outside, "git -C o.git rev-list --count other"); n != "2" {
+		t.Errorf("%s commits after pushing", n)
+	}
+	a.yes = false
+	for command, want := range map[string]string{"git fetch": a.outside + "/o.git: filesystem.read", "git push": "filesystem.write " + a.outside + "/o.git"} {
+		a.asked = nil
+		if u := a.bash(command); u.refused == "" || len(a.asked) != 1 || !strings.Contains(a.asked[0], want) {
+			t.Errorf("%s: %q %+v", command, a.asked, u)
+		}
+	}
+}

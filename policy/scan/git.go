@@ -103,6 +103,9 @@ func (c *command) remote() {
 	if len(c.o.operands) > 0 && !c.o.has("--all", "--multiple") {
 		f = c.o.operands[0]
 	}
+	if !strings.ContainsAny(f.text, "/:.~$") && c.dir.exact && c.quiet == 0 && c.room(len(c.out.Remotes)) {
+		c.out.Remotes = append(c.out.Remotes, Remote{f.text, c.dir.text, c.row.Lang == "push"})
+	}
 	if c.row.Lang == "push" {
 		if c.o.has("-u", "--set-upstream") {
 			c.aside("filesystem.write", literal(".git/config"))

@@ -172,7 +172,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			needs = append(needs, j)
 		}
 	}
-	besides := slices.Concat(read.Besides, s.repositories(read.Needs, dir))
+	besides := slices.Concat(read.Besides, s.repositories(read.Needs, dir), s.remotes(read.Remotes, dir))
 	for i := range besides {
 		if !a.Confined {
 			break // an agent's own git is not held to it
@@ -204,6 +204,25 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		s.touch(&needs[i])
 	}
 	return v, needs, look, nil
+}
+
+// remotes gives what git needs of remotes that are directories.
+func (s *Session) remotes(remotes []scan.Remote, dir string) (more []scan.Need) {
+	if s.set.Remotes == nil {
+		return nil
+	}
+	for _, r := range remotes {
+		for _, at := range s.set.Remotes(s.resolve(r.Dir, dir), r.Name) {
+			capabilities := []string{"filesystem.read"}
+			if r.Push {
+				capabilities = append(capabilities, "filesystem.write", "filesystem.delete")
+			}
+			for _, c := range capabilities {
+				more = append(more, scan.Need{Capability: c, Target: at, Exact: !strings.ContainsAny(at, wild), Where: policy.Pos{File: "command", Line: 1, Column: 1}, Reason: "the repository's remote"})
+			}
+		}
+	}
+	return more
 }
 
 // mostDeleted is how many files of what is deleted are looked at.

@@ -360,6 +360,9 @@ func (x *explanation) host(target string) error {
 	lifted := sandbox.Refusal{}
 	would, _ := egress.NewPolicy(&x.confirmed.Network).Decide(q)
 	switch {
+	case rule != nil && t.Name != "" && isLoopback(t.Name) && !rule.Private && via == "":
+		why, rule = "granted "+rule.Host+hostTerms(rule)+"; its address must be public, and this machine's is not", nil
+		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: true}
 	case rule == nil && would != nil:
 		why, origin = unconfirmed, would.Origin
 	case rule == nil:

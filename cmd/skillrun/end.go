@@ -461,7 +461,14 @@ func (r *recorder) wanting(refused bool) {
 		hint("%s is set and was withheld, should modules be missing; %s passes it", s.variable, strings.Join(r.searching(s.variable, value), " "))
 		return
 	}
-	if len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(regexp.MustCompile(cacheWords).ReplaceAll(text, nil)) {
+	text = regexp.MustCompile(cacheWords).ReplaceAll(text, nil)
+	// Where all that the text names there was granted, it saw that.
+	names = regexp.MustCompile(homeNames).FindAllString(strings.NewReplacer("${HOME}/", "~/", "$HOME/", "~/").Replace(string(text)), -1)
+	shown := len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		at, err := r.job.host.ResolvePrefix(ofHome(name, r.job.host.Home))
+		return err != nil || !r.profile.Allows(at, profiles.Read).Allowed
+	})
+	if !shown && len(r.unkept) == 0 && regexp.MustCompile(homeWords).Match(text) {
 		hint("%s names HOME, which was the run's own: of yours it shows what is granted, as by --grant filesystem.read:~/DIR", named(script))
 	}
 }

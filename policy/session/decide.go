@@ -106,20 +106,8 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if s.more.NoTask != "" {
 		return v, nil, look, fmt.Errorf("the task has no scope: %s", s.more.NoTask)
 	}
-	if len(a.Requests) == 0 {
-		return v, nil, look, errors.New("the call has no request")
-	}
-	if strings.ContainsRune(a.command(), 0) {
-		return v, nil, look, errors.New("the command has a zero byte in it")
-	}
-	paths := 0
-	for i := range a.Requests {
-		if slices.ContainsFunc(a.Requests[i].Paths, func(p string) bool { return len(p) > policy.MaxPath }) {
-			return v, nil, look, fmt.Errorf("a path of more than %d bytes", policy.MaxPath)
-		}
-		if paths += len(a.Requests[i].Paths); paths > mostPaths {
-			return v, nil, look, fmt.Errorf("more than %d paths; in several calls it may pass", mostPaths)
-		}
+	if err := a.check(); err != nil {
+		return v, nil, look, err
 	}
 	dir, err := s.dirOf(a.Dir)
 	if err != nil {
@@ -276,6 +264,26 @@ func (s *Session) inRuns() *policy.Protected {
 		s.controls = s.files.InRuns(s.state.Workspace)
 	}
 	return s.controls
+}
+
+// check finds what no call has that is to be decided.
+func (a *Action) check() error {
+	if len(a.Requests) == 0 {
+		return errors.New("the call has no request")
+	}
+	if strings.ContainsRune(a.command(), 0) {
+		return errors.New("the command has a zero byte in it")
+	}
+	paths := 0
+	for i := range a.Requests {
+		if slices.ContainsFunc(a.Requests[i].Paths, func(p string) bool { return len(p) > policy.MaxPath }) {
+			return fmt.Errorf("a path of more than %d bytes", policy.MaxPath)
+		}
+		if paths += len(a.Requests[i].Paths); paths > mostPaths {
+			return fmt.Errorf("more than %d paths; in several calls it may pass", mostPaths)
+		}
+	}
+	return nil
 }
 
 // unset says that n is for a variable that nobody has set: a confined command

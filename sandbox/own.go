@@ -184,7 +184,9 @@ func guardedAt(p *profiles.Profile, dir, own string, except []string, denials ..
 		return granted.Allows(run, a).Allowed && p.Allows(run, a).Allowed
 	}
 	if !any(profiles.Write) && !any(profiles.Create) && !any(profiles.Delete) &&
-		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool { return r.Access&profiles.Change != 0 && strings.HasPrefix(r.Path, dir+"/") }) {
+		!slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
+			return r.Access&profiles.Change != 0 && strings.HasPrefix(r.Path, dir+"/")
+		}) {
 		return p
 	}
 	q := *p

@@ -27,9 +27,6 @@ type Config struct {
 	// Dial makes the connections out, to addresses only, and those to name
 	// servers; nil is a plain dialer. A test puts its own here.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Admit is asked last about each connection that the policy grants. nil
-	// admits all.
-	Admit func(Request) bool
 	// Report receives each verdict; nil drops them. It is called from many
 	// goroutines and must not block for long.
 	Report func(Verdict)
@@ -94,9 +91,6 @@ func New(cfg Config) (*Gate, error) {
 	}
 	if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
-	}
-	if cfg.Admit == nil {
-		cfg.Admit = func(Request) bool { return true }
 	}
 	if cfg.Report == nil {
 		cfg.Report = func(Verdict) {}

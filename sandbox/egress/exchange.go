@@ -113,16 +113,8 @@ func (x *exchange) aim(dst netip.AddrPort, names []string) Reason {
 // free says that no look at the bytes can change the decision.
 func (x *exchange) free() bool { return x.addr != nil && !x.addr.ReadOnly }
 
-// admit asks budgets and hooks.
-func (x *exchange) admit() Reason {
-	if why := x.rule.admit(x.g.cfg.Now()); why != Granted {
-		return why
-	}
-	if !x.g.cfg.Admit(Request{Name: x.v.Name, Addr: x.v.Addr, Port: x.v.Port, Protocol: x.v.Protocol}) {
-		return NotNow
-	}
-	return Granted
-}
+// admit asks the budgets.
+func (x *exchange) admit() Reason { return x.rule.admit(x.g.cfg.Now()) }
 
 // dial connects to the first address that answers.
 func (x *exchange) dial(addrs []netip.Addr) (net.Conn, error) {

@@ -288,33 +288,6 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestAdmit(t *testing.T) {
-	w := newWorld(t)
-	n := rules()
-	var mu sync.Mutex
-	var asked []egress.Request
-	g, v := newGate(t, n, func(c *egress.Config) {
-		c.Admit = func(q egress.Request) bool {
-			mu.Lock()
-			defer mu.Unlock()
-			asked = append(asked, q)
-			return len(asked) == 1
-		}
-	})
-	run := newRun(t, g, n)
-	for range 2 {
-		run.in(func() { say("good.example", 80, get("good.example"))(place{w, insideDNS}) })
-	}
-	all := settled(t, g, v)
-	if len(all) != 2 || !all[0].Allowed || all[1].Reason != egress.NotNow {
-		t.Errorf("%+v", all)
-	}
-	want := egress.Request{Name: "good.example", Addr: netip.MustParseAddr("93.184.216.34"), Port: 80, Protocol: profiles.TCP}
-	if len(asked) != 2 || asked[0] != want {
-		t.Errorf("asked %+v", asked)
-	}
-}
-
 // TestHalfClose: the end of one direction leaves the other open.
 func TestHalfClose(t *testing.T) {
 	w := newWorld(t)

@@ -30,7 +30,7 @@ const (
 	ReadOnly      Reason = "read-only"      // a method other than GET, HEAD and OPTIONS
 	OverBytes     Reason = "over-bytes"     // the rule's byte budget is used up
 	OverCount     Reason = "over-count"     // the rule's connection budget is used up, or too many at once
-	NotNow        Reason = "not-now"        // too many in the rule's time, or the Admit hook said no
+	NotNow        Reason = "not-now"        // too many in the rule's time
 	NoRoom        Reason = "no-room"        // granted, at one port more than can be opened in the run's namespace
 	Unreachable   Reason = "unreachable"    // allowed, but the host does not answer or does not resolve
 	NotRegistered Reason = "not-registered" // a connection to the gate that the supervisor knows nothing of

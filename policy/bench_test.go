@@ -22,11 +22,11 @@ func BenchmarkLaunch(b *testing.B) {
 		{"capability":"filesystem.write","effect":"allow","constraints":{"workspace_only":true}}]}`)
 	workspace := b.TempDir()
 	for b.Loop() {
-		_, docs, _, err := policy.Manifests([]policy.File{{Name: "skillguard-manifest.json", Data: data}})
+		doc, err := policy.ParseManifest("skillguard-manifest.json", data)
 		if err != nil {
 			b.Fatal(err)
 		}
-		set, _, err := policy.Compose(policy.Input{Documents: docs, Tier: policy.Approved})
+		set, _, err := policy.Compose(policy.Input{Documents: []*policy.Document{doc}, Tier: policy.Approved})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,13 +19,15 @@ func Lint(dir string, files []File) []Finding {
 	var docs []*Document
 	header := false
 	for _, f := range files {
-		_, own, found, err := Manifests([]File{f})
+		d, found, err := ParseFile(f)
 		if err != nil {
 			e := err.(*Error)
 			faults = append(faults, Finding{e.Pos, e.What})
 		}
 		notes = append(notes, found...)
-		docs = append(docs, own...)
+		if d != nil {
+			docs = append(docs, d)
+		}
 		if f.Name == "SKILL.md" || f.Name == "skill.md" {
 			if header {
 				notes = append(notes, Finding{Pos{File: f.Name}, "both SKILL.md and skill.md are there: neither header gives rights"})

@@ -489,8 +489,8 @@ func TestLongHeaderRefused(t *testing.T) {
 		"no end in a file that ends": {long(most, ""), false, false},
 	} {
 		s, _ := policy.ParseHeader("d/SKILL.md", c.data)
-		_, docs, _, err := policy.Manifests([]policy.File{{Name: "SKILL.md", Data: c.data}})
-		if (s.Fault != nil) != c.refused || (err != nil) != c.refused || (s.Document != nil) != c.rights || (len(docs) > 0) != c.rights {
+		doc, _, err := policy.ParseFile(policy.File{Name: "SKILL.md", Data: c.data})
+		if (s.Fault != nil) != c.refused || (err != nil) != c.refused || (s.Document != nil) != c.rights || (doc != nil) != c.rights {
 			t.Errorf("%s: %v %v, rights %v", what, s.Fault, err, s.Document != nil)
 		}
 		if want := "d/SKILL.md:1:1: the header does not end within 65536 bytes"; c.refused && fmt.Sprint(s.Fault) != want {

@@ -37,7 +37,7 @@ func lint(dir string) error {
 	files := make([]policy.File, len(s.Files))
 	for i, f := range s.Files {
 		files[i] = policy.File{Name: f.Name, Data: f.Data}
-		if _, _, _, err := policy.Manifests(files[i : i+1]); err != nil {
+		if _, _, err := policy.ParseFile(files[i]); err != nil {
 			faults++
 		}
 	}

@@ -251,9 +251,10 @@ func LocalRemotes(h *profiles.Host, dir, remote string) (dirs []string) {
 		return nil
 	}
 	err = profiles.GitConfig(b, func(name, value string) {
-		key := gitKey(name)
-		named := strings.TrimPrefix(strings.TrimSuffix(name, name[strings.LastIndexByte(name, '.'):]), "remote.")
-		if key == name || key != "remote.url" && key != "remote.pushurl" || remote != "" && remote != named {
+		if key := gitKey(name); key == name || key != "remote.url" && key != "remote.pushurl" {
+			return
+		}
+		if named := strings.TrimPrefix(name[:strings.LastIndexByte(name, '.')], "remote."); remote != "" && remote != named {
 			return
 		}
 		at, file := strings.CutPrefix(value, "file://")

@@ -542,9 +542,9 @@ func serveBind(r *request) {
 	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
 		r.perform(func(r *request) unix.Errno {
 			e := bindRaw(r.a.fd, a.raw)
-			// A name that the kernel chose is somebody else's once the socket is closed.
-			if e == 0 && a.family == unix.AF_UNIX && r.s.config.OwnNetwork {
-				if sa, err := unix.Getsockname(r.a.fd); err == nil {
+			if e == 0 && a.family == unix.AF_UNIX {
+				// A name that the kernel chose is somebody else's once the socket is closed.
+				if sa, err := unix.Getsockname(r.a.fd); err == nil && r.s.config.OwnNetwork {
 					if u, ok := sa.(*unix.SockaddrUnix); ok && strings.HasPrefix(u.Name, "@") {
 						r.s.decider.ledger.boundAbstract(u.Name[1:])
 					}

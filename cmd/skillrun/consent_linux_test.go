@@ -581,6 +581,19 @@ func TestConsentHosts(t *testing.T) {
 	if got := explain("--approve", "declared"); !strings.Contains(got, "  *:80,443 tcp, reading only  (") || !strings.Contains(got, "any public one") {
 		t.Errorf("no hosts: %s", got)
 	}
+	const much = "more text than is read for the hosts that it names: none was found, so that any public host is meant"
+	if got := explain(); strings.Contains(got, much) {
+		t.Errorf("all was read: %s", got)
+	}
+	for i := range 5 { // more code than is read
+		u.write("asker/scripts/long"+strconv.Itoa(i)+".py", strings.Repeat("#\n", 1<<19))
+	}
+	if got := explain(); !strings.Contains(got, much) {
+		t.Errorf("not all was read: %s", got)
+	}
+	if err := os.RemoveAll(filepath.Join(u.skillAt, "scripts")); err != nil {
+		t.Fatal(err)
+	}
 	u.write("asker/scripts/get.py", "import urllib.request\nurllib.request.urlopen('https://api.example.com/v1')\nurllib.request.urlopen('http://10.0.0.5/')\n")
 	if out, err := u.command(run...).CombinedOutput(); err == nil || !strings.Contains(string(out), "web.fetch") {
 		t.Errorf("no terminal: %v: %s", err, out)

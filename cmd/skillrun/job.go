@@ -199,8 +199,12 @@ func (j *job) compose(in policy.Input) error {
 	set, findings, err := policy.Compose(in)
 	if err == nil && len(in.Hosts) == 0 && j.skill != nil && set.NeedsHosts() {
 		var all bool
-		if in.Hosts, all = scan.Hosts(os.DirFS(j.skill.Dir)); !all && len(in.Hosts) > 0 {
-			j.findings = append(j.findings, policy.Finding{What: "the skill has more text than is read for the hosts that it names: those of the rest are not granted, unless its manifest names them"})
+		if in.Hosts, all = scan.Hosts(os.DirFS(j.skill.Dir)); !all {
+			what := "those of the rest are not granted, unless its manifest names them"
+			if len(in.Hosts) == 0 {
+				what = "none was found, so that any public host is meant, unless its manifest names some"
+			}
+			j.findings = append(j.findings, policy.Finding{What: "the skill has more text than is read for the hosts that it names: " + what})
 		}
 		set, findings, err = policy.Compose(in)
 	}

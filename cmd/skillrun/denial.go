@@ -102,11 +102,7 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	if m := mountFlag(j, d); m != "" {
 		return " - to allow: " + m + " in place of :ro"
 	}
-	workspace := ""
-	if p != nil {
-		workspace = p.Workspace
-	}
-	grant := grantOf(j, d, workspace)
+	grant := grantOf(j, p, d)
 	if held := heldBy(j, grant, d); held != "" {
 		return " - a grant would have no effect: " + held
 	}

@@ -86,9 +86,9 @@ func (h *Host) holdsHome(dir string) bool {
 
 // SocketWarning says what whoever talks to the unix socket at path (or the
 // abstract name "@name") gains beyond its own name, as a sentence for the
-// person who is asked to grant it. It knows sockets by place, so false means
+// person who is asked to grant it. It knows sockets by place, so "" means
 // only that nothing is known about this one.
-func SocketWarning(h *Host, path string) (string, bool) {
+func SocketWarning(h *Host, path string) string {
 	for i := range socketRows {
 		row := &socketRows[i]
 		if row.OS != "" && row.OS != h.OS {
@@ -97,12 +97,12 @@ func SocketWarning(h *Host, path string) (string, bool) {
 		for _, pattern := range append([]string{row.Path}, row.Moved...) {
 			for _, name := range h.expand(pattern, false) {
 				if matchHead(name, path) {
-					return row.Reason, true
+					return row.Reason
 				}
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // matchHead says whether the first components of name match pattern, case

@@ -268,7 +268,7 @@ func (x *explanation) socket(path string) {
 			return
 		}
 	}
-	why, _ := profiles.SocketWarning(x.job.host, path)
+	why := profiles.SocketWarning(x.job.host, path)
 	if why == "" {
 		why = "nothing grants it"
 	}

@@ -45,8 +45,7 @@ func socketWarning(h *profiles.Host, d *sandbox.Refusal) string {
 	if !d.Socket {
 		return ""
 	}
-	why, _ := profiles.SocketWarning(h, d.Path)
-	return why
+	return profiles.SocketWarning(h, d.Path)
 }
 
 // changesSkill says whether the skill itself is what was to be changed.

@@ -387,7 +387,7 @@ func (j *job) undeclared() string {
 	who := "no manifest: the run"
 	if j.skill != nil && j.skill.tier <= policy.Untrusted && !j.memory.holds() {
 		what := "no manifest"
-		if !slices.ContainsFunc(j.skill.Files, func(f skill.File) bool { return strings.EqualFold(f.Name, "SKILL.md") }) {
+		if !slices.ContainsFunc(j.skill.Files, func(f policy.File) bool { return strings.EqualFold(f.Name, "SKILL.md") }) {
 			what = quote(j.skill.Dir) + " has no SKILL.md and no manifest"
 		}
 		who = what + ", and the skill is not an approved one (" + j.skill.why + "): it"

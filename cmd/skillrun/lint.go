@@ -34,14 +34,12 @@ func lint(dir string) error {
 		return err
 	}
 	faults := 0
-	files := make([]policy.File, len(s.Files))
-	for i, f := range s.Files {
-		files[i] = policy.File{Name: f.Name, Data: f.Data}
-		if _, _, err := policy.ParseFile(files[i]); err != nil {
+	for _, f := range s.Files {
+		if _, _, err := policy.ParseFile(f); err != nil {
 			faults++
 		}
 	}
-	for i, f := range policy.Lint(filepath.Base(s.Dir), files) {
+	for i, f := range policy.Lint(filepath.Base(s.Dir), s.Files) {
 		word := "note"
 		if i < faults {
 			word = "error"

@@ -38,15 +38,9 @@ type Skill struct {
 	Findings []policy.Finding
 	// Files are the manifests and SKILL.md, as far as they are there, the
 	// strongest first.
-	Files []File
+	Files []policy.File
 	// Manifest is the digest over Files; see [Skill.File].
 	Manifest [32]byte
-}
-
-// File is a file of the skill that states rights.
-type File struct {
-	Name string
-	Data []byte
 }
 
 // headerNames are the files with a header, preferred first.
@@ -97,7 +91,7 @@ func Open(dir string) (*Skill, error) {
 		if err != nil {
 			return fail(fmt.Errorf("%s: %w", name, err))
 		}
-		s.Files = append(s.Files, File{name, data})
+		s.Files = append(s.Files, policy.File{Name: name, Data: data})
 	}
 	s.Manifest = digestFiles(s.Files)
 	s.header()
@@ -138,7 +132,7 @@ func (s *Skill) path(name string) string { return filepath.Join(s.Given, name) }
 func (s *Skill) Documents() ([]*policy.Document, error) {
 	var docs []*policy.Document
 	for _, f := range s.Files {
-		if slices.Contains(headerNames[:], f.Name) || policy.Unrelated(policy.File{Name: f.Name, Data: f.Data}) {
+		if slices.Contains(headerNames[:], f.Name) || policy.Unrelated(f) {
 			continue
 		}
 		d, err := policy.ParseManifest(s.path(f.Name), f.Data)
@@ -157,7 +151,7 @@ func (s *Skill) Documents() ([]*policy.Document, error) {
 }
 
 // File gives one of Files, nil if the skill has none of that name.
-func (s *Skill) File(name string) *File {
+func (s *Skill) File(name string) *policy.File {
 	for i := range s.Files {
 		if s.Files[i].Name == name {
 			return &s.Files[i]
@@ -196,7 +190,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 // digestFiles is the SHA-256 over, for each file, the length of its name, its
 // name, the length of its contents (each length 8 bytes, big-endian) and its
 // contents.
-func digestFiles(files []File) (sum [32]byte) {
+func digestFiles(files []policy.File) (sum [32]byte) {
 	h := sha256.New()
 	for _, f := range files {
 		var n [8]byte

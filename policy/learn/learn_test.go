@@ -283,7 +283,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add("SKILL.md", "```python\nopen('\\x1b\"]\\n[[permissions]]')\n```\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		if !fs.ValidPath(name) || len(text) > 1<<12 {
-			t.Skip()
+			return
 		}
 		parsed(t, fstest.MapFS{name: {Data: []byte(text)}})
 	})

@@ -377,27 +377,6 @@ func (d *decider) remove(pl place) ruling {
 	return d.rule(pl, profiles.Delete)
 }
 
-// removeDirectory rules on rmdir, by which nothing goes that lies in a directory: one
-// on the way to control files may, where those do not depend on who made it.
-func (d *decider) removeDirectory(pl place) ruling {
-	r := d.remove(pl)
-	if becoming, _ := d.becoming(pl, profiles.Delete); r.verdict.Denial == nil || becoming != nil {
-		return r
-	}
-	d.asking.Lock()
-	defer d.asking.Unlock()
-	for _, den := range d.sieve.Touching(pl.path) {
-		switch {
-		case den.Covers(pl.path), den.Leads(pl.path) && (den.Class != profiles.Control || den.UnlessMade || !den.Begins(pl.path)):
-			return r
-		}
-	}
-	if v := d.grants.Allows(pl.path, profiles.Delete); !v.Allowed {
-		return ruling{errno: errAccess, path: pl.path, access: profiles.Delete, verdict: v}
-	}
-	return ruling{}
-}
-
 // kind is as much of a file's type as rulings need.
 type kind uint8
 

@@ -43,10 +43,6 @@ func (ds deciders) remove(pl place) ruling {
 	return ds.each(func(d *decider) ruling { return d.remove(pl) })
 }
 
-func (ds deciders) removeDirectory(pl place) ruling {
-	return ds.each(func(d *decider) ruling { return d.removeDirectory(pl) })
-}
-
 func (ds deciders) rename(from place, fromKind kind, to place, toKind kind, exchange bool) ruling {
 	return ds.each(func(d *decider) ruling { return d.rename(from, fromKind, to, toKind, exchange) })
 }

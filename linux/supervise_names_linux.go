@@ -194,9 +194,6 @@ func serveUnlink(r *request) {
 		return
 	}
 	rule := r.deciders.remove(o.place)
-	if rmdir {
-		rule = r.deciders.removeDirectory(o.place)
-	}
 	if f == unseen && (!rule.ok() || o.slash) {
 		if e := o.look(); e != 0 {
 			r.fail(e)

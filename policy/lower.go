@@ -189,7 +189,7 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 			r.path(p, name, access)
 			// What is denied was not named by who named a link, which may be a run's.
 			if s, _ := r.place.path(t.Value); r.user && Linked(r.host, r.place.Workspace, s.root) == "" {
-				r.excepts = append(r.excepts, exception{path: name, access: access, control: true})
+				r.excepts = append(r.excepts, exception{name, access, true})
 			}
 		}
 	}

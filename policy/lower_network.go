@@ -79,7 +79,7 @@ func (r *right) programs(p *profiles.Profile) {
 	for _, name := range [...]string{"/.venv/bin", "/venv/bin"} {
 		name = r.place.Workspace + name
 		r.path(p, name, profiles.Write|profiles.Create)
-		r.excepts = append(r.excepts, exception{path: name, access: profiles.Write | profiles.Create, control: true})
+		r.excepts = append(r.excepts, exception{name, profiles.Write | profiles.Create, true})
 	}
 }
 

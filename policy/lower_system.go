@@ -32,7 +32,7 @@ func (r *right) named(p *profiles.Profile, names []string, access profiles.Acces
 		for _, name := range r.expand(n) {
 			if r.host.Exists(name) {
 				r.path(p, name, access)
-				r.excepts = append(r.excepts, exception{path: name, access: access, control: true})
+				r.excepts = append(r.excepts, exception{name, access, true})
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (r *right) secrets(p *profiles.Profile, access profiles.Access) {
 		}
 		for _, name := range r.expand(t.Value) {
 			r.path(p, name, access)
-			r.excepts = append(r.excepts, exception{path: name, access: access, control: false})
+			r.excepts = append(r.excepts, exception{name, access, false})
 			if access == profiles.Read {
 				p.Redact = append(p.Redact, profiles.Secret{Path: name, Origin: r.origin()})
 			}
@@ -131,7 +131,7 @@ func (r *right) display(p *profiles.Profile) {
 	}
 	if file, err := r.host.Resolve(env["XAUTHORITY"]); err == nil {
 		r.path(p, file, profiles.Read)
-		r.excepts = append(r.excepts, exception{path: file, access: profiles.Read, control: false})
+		r.excepts = append(r.excepts, exception{file, profiles.Read, false})
 	}
 	for _, n := range [...]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"} {
 		p.Env.Pass = append(p.Env.Pass, profiles.EnvRule{Name: n, Origin: r.origin()})

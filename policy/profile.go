@@ -126,9 +126,6 @@ type exception struct {
 	path    string
 	access  profiles.Access
 	control bool // also lifts the protection of control files
-	// whole says that it is a repository, and may be deleted. Who deletes one can make
-	// another in its place, so that nothing in it is protected.
-	whole bool
 }
 
 // base adds what every run has, whatever its manifest says.
@@ -529,9 +526,6 @@ func (l *lowering) except(p *profiles.Profile) {
 		x := &l.excepts[i]
 		touching := sieve.Touching(x.path)
 		l.replace(p, x, touching)
-		x.whole = x.access&profiles.Delete != 0 && slices.ContainsFunc(touching, func(d *profiles.Denial) bool {
-			return d.Class == profiles.Control && d.UnlessMade && d.Begins(x.path)
-		})
 		for _, d := range touching {
 			named[d] = append(named[d], x)
 		}
@@ -545,10 +539,7 @@ func (l *lowering) except(p *profiles.Profile) {
 			part.Access = bit
 			lifted, all := false, false
 			for _, x := range named[&p.Denials[i]] {
-				if d.Access&bit == 0 || d.Class == profiles.Plain || d.Class == profiles.Control && !x.control {
-					continue
-				}
-				if !(x.access&bit != 0 && d.Covers(x.path)) && !(x.whole && d.Class == profiles.Control && d.Begins(x.path)) {
+				if d.Access&x.access&bit == 0 || d.Class == profiles.Plain || d.Class == profiles.Control && !x.control || !d.Covers(x.path) {
 					continue
 				}
 				lifted = true

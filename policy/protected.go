@@ -85,7 +85,7 @@ func (p *Protected) Among(trees []string) {
 }
 
 // InRuns are those that a run's command is asked about: the control files of a
-// workspace, and no directory that they lie in but a repository. The rest is asked about in its own
+// workspace, and no directory that they lie in. The rest is asked about in its own
 // name, or not to be had.
 func (p *Protected) InRuns(workspace string) *Protected {
 	q := &Protected{itself: true}
@@ -121,9 +121,6 @@ func (p *Protected) search(unread *[]searchable, n int) {
 	p.profile.Denials = append(p.profile.Denials, found.Denials...)
 }
 
-// Repository is why one is not deleted as other directories are.
-const Repository = "a repository: git obeys what comes in its place"
-
 // Needs names the capability that an action on a resolved path needs instead of
 // the one that it is called by, and why: of secrets.*, or policy.expand. It is
 // "" where the path is not protected, or the capability not about files.
@@ -145,11 +142,7 @@ func (p *Protected) Needs(capability, file string) (instead, why string) {
 	}
 	if p.itself {
 		for i := range p.profile.Denials {
-			d := &p.profile.Denials[i]
-			if access == profiles.Delete && d.UnlessMade && d.Begins(file) {
-				return "policy.expand", Repository
-			}
-			if d.Access&access != 0 && d.Covers(file) {
+			if d := &p.profile.Denials[i]; d.Access&access != 0 && d.Covers(file) {
 				return "policy.expand", d.Origin.Reason
 			}
 		}

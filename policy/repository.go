@@ -237,40 +237,6 @@ func GitObeys(h *profiles.Host, dot string) (names []string) {
 	return names
 }
 
-// LocalRemotes gives the directories that a remote of the repository around dir is in, of
-// all remotes if it has no name.
-func LocalRemotes(h *profiles.Host, dir, remote string) (dirs []string) {
-	for ; !h.Exists(dir + "/.git"); dir = path.Dir(dir) {
-		if dir == "/" || dir == "." {
-			return nil
-		}
-	}
-	_, common := h.GitDirectories(dir + "/.git")
-	b, err := h.ReadSmall(common+"/config", 1<<20)
-	if err != nil {
-		return nil
-	}
-	err = profiles.GitConfig(b, func(name, value string) {
-		if key := gitKey(name); key == name || key != "remote.url" && key != "remote.pushurl" {
-			return
-		}
-		if named := strings.TrimPrefix(name[:strings.LastIndexByte(name, '.')], "remote."); remote != "" && remote != named {
-			return
-		}
-		at, file := strings.CutPrefix(value, "file://")
-		if !file && (strings.Contains(value, ":") || strings.HasPrefix(value, "~")) || at == "" || len(at) > MaxPath {
-			return
-		}
-		if at = absolute(dir, at); !slices.Contains(dirs, at) {
-			dirs = append(dirs, at)
-		}
-	})
-	if err != nil { // git reads none of it
-		return nil
-	}
-	return dirs
-}
-
 // named notes a name, relative to a directory, and gives it whole, as git goes on
 // from it, in each home that "~" may stand for: of what is no place by its meaning
 // only a file of the workspace, and never all of that.

@@ -267,16 +267,3 @@ func TestGitConfiguredNone(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
-
-func TestLocalRemotes(t *testing.T) {
-	const config = "url = /none\n[remote \"o\"]\n\turl = ../o.git\n[remote \"f\"]\n\turl = file:///srv/f.git\n\tpushurl = /srv/p.git\n[remote \"h\"]\n\turl = https://a.example/x\n[remote \"s\"]\n\turl = git@a.example:x.git\n[branch \"o\"]\n\tremote = o\n"
-	h := &profiles.Host{OS: "linux", CaseSensitive: true, FS: fstest.MapFS{"w/r/.git/HEAD": {}, "w/r/sub/x": {}, "w/r/.git/config": {Data: []byte(config)}, "w/bad/.git/config": {Data: []byte("[remote \"o\"]\n\turl = ../o.git\n[")}}}
-	for _, c := range []struct{ dir, name, want string }{
-		{"/w/r", "o", "/w/o.git"}, {"/w/r/sub", "f", "/srv/f.git /srv/p.git"}, {"/w/r", "", "/w/o.git /srv/f.git /srv/p.git"},
-		{"/w/r", "h", ""}, {"/w/r", "s", ""}, {"/w/r", "none", ""}, {"/w", "", ""}, {"/w/bad", "o", ""},
-	} {
-		if got := strings.Join(policy.LocalRemotes(h, c.dir, c.name), " "); got != c.want {
-			t.Errorf("%s of %s: %q, want %q", c.name, c.dir, got, c.want)
-		}
-	}
-}

@@ -242,14 +242,11 @@ func (d *Denial) Leads(path string) bool {
 		_, at := d.beneath(path)
 		return !at || d.Match != ""
 	}
-	return d.Begins(path) && !d.exceptsPath(path)
-}
-
-// Begins says whether path is called as a directory is that Match names before the
-// last: ".git" of ".git/hooks". Whether the user has named it counts for nothing.
-func (d *Denial) Begins(path string) bool {
+	if d.Match == "" {
+		return false
+	}
 	rel, ok := d.beneath(path)
-	if !ok || d.Match == "" || d.exceptsName(rel) {
+	if !ok || d.exceptsPath(path) || d.exceptsName(rel) {
 		return false
 	}
 	for i := strings.LastIndexByte(d.Match, '/'); i > 0; i = strings.LastIndexByte(d.Match[:i], '/') {
@@ -264,7 +261,7 @@ func (d *Denial) Begins(path string) bool {
 // or which, with a Match, leads there, where that leads to target.
 func (d *Denial) Through(link, target string) []Denial {
 	rel, ok := d.beneath(link)
-	if !ok || rel == "" && d.Match != "" || d.Spares(link) && !d.Begins(link) {
+	if !ok || rel == "" && d.Match != "" || d.Spares(link) {
 		return nil
 	}
 	to := Denial{Path: target, Access: d.Access, Class: d.Class, Origin: d.Origin}
@@ -286,14 +283,6 @@ func (d *Denial) Through(link, target string) []Denial {
 		denials = append(denials, there)
 	}
 	return denials
-}
-
-// example gives a path that a denial covers.
-func (d *Denial) example() string {
-	if d.Match == "" {
-		return d.Path
-	}
-	return Below(d.Path, strings.NewReplacer("*", "x", "?", "x").Replace(d.Match))
 }
 
 // Names says whether path, or something above it, is one that the denial is

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
-	"strings"
 )
 
 // A Sift leaves of the directories beneath Root what a search for denied names has
@@ -19,7 +17,6 @@ type Sift struct {
 	Root    string
 	Denials []Denial
 	granted []PathRule // the profile's
-	named   []Denial   // the profile's with exceptions that the user named
 	sieve   *Sieve
 
 	found    []Denial // by the present call of Through
@@ -29,9 +26,9 @@ type Sift struct {
 
 // scope is what one denial refuses.
 type scope struct {
-	path, match, except string
-	access              Access
-	class               Class
+	path, match string
+	access      Access
+	class       Class
 }
 
 // Sifts gives those by which a profile's trees are searched, in order. The names of
@@ -48,15 +45,9 @@ func (p *Profile) Sifts() []*Sift {
 		}
 		return nil
 	}
-	var named []Denial
-	for _, d := range p.Denials {
-		if d.Match != "" && slices.ContainsFunc(d.Except, path.IsAbs) {
-			named = append(named, d)
-		}
-	}
 	for i := range p.Denials {
 		if d := &p.Denials[i]; d.Match != "" && (d.Class != Control || d.Origin.Source == OfControlFiles && len(d.Except) > 0) && at(d) == nil {
-			sifts = append(sifts, &Sift{Root: d.Path, granted: p.Paths, named: named})
+			sifts = append(sifts, &Sift{Root: d.Path, granted: p.Paths})
 		}
 	}
 	for i := range p.Denials {
@@ -93,7 +84,7 @@ func (s *Sift) leading(path string, t fs.FileMode) []*Denial {
 	if !points(path, t) {
 		return nil
 	}
-	return s.those(path, func(d *Denial) bool { return d.Covers(path) || d.Leads(path) || d.Begins(path) })
+	return s.those(path, func(d *Denial) bool { return d.Covers(path) || d.Leads(path) })
 }
 
 // points says of a name and what is there that it may lead elsewhere.
@@ -148,25 +139,17 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 				continue
 			}
 			for _, there := range d.Through(name, target) {
-				if !d.Covers(there.example()) && s.lift(&there, d) && s.add(there) {
+				if (there.Match != "" || !d.Covers(there.Path)) && s.add(there) {
 					s.beyond(h, &there)
 				}
 			}
 		}
 	}
 	hold := func(at string, how step) {
-		if held := how.denial(at, leading[0].Origin); s.lift(&held, leading[0]) {
-			s.add(held)
-		}
+		s.add(how.denial(at, leading[0].Origin))
 	}
 	if target, err := h.resolve(name, hold); err == nil && target != name {
 		through(target)
-	}
-	// Of a ".git" that lies where everything is a control file, as in .claude/worktrees,
-	// git makes no more of its repository than of any.
-	leading = slices.DeleteFunc(slices.Clone(leading), func(d *Denial) bool { return d.Class == Control && d.Match != "" && !d.Begins(name) })
-	if len(leading) == 0 {
-		return
 	}
 	if dir, common := h.gitDirectories(name, hold); dir != "" && dir != name {
 		through(dir)
@@ -197,33 +180,6 @@ func (s *Sift) treeOf(target string) (tree string, ok bool) {
 	return tree, tree != ""
 }
 
-// lift leaves out of a denial of what something leads to, by of, what the user has
-// named as of the same kind: a control file of a repository's, or a secret of that name.
-// It says whether anything is left.
-func (s *Sift) lift(there, of *Denial) bool {
-	kind, _, _ := strings.Cut(of.Match, "/")
-	lifted := map[string]Access{}
-	for i := range s.named {
-		d := &s.named[i]
-		if first, _, _ := strings.Cut(d.Match, "/"); first != kind || d.Class != there.Class {
-			continue
-		}
-		for _, e := range d.Except {
-			if _, ok := beneath(e, there.Path); ok {
-				there.Access &^= d.Access
-			} else if there.Match != "" && path.IsAbs(e) && (there.Names(e) || there.Begins(e)) {
-				lifted[e] |= d.Access
-			}
-		}
-	}
-	for _, e := range slices.Sorted(maps.Keys(lifted)) {
-		if there.Access&^lifted[e] == 0 {
-			there.Except = append(there.Except, e)
-		}
-	}
-	return there.Access != 0
-}
-
 // noFile is what names lead to that are to be no file.
 const noFile = "/dev/null"
 
@@ -232,8 +188,7 @@ func (s *Sift) add(d Denial) bool {
 	if d.Path == noFile {
 		return false
 	}
-	except := strings.Join(d.Except, "\x00")
-	for above := (scope{d.Path, d.Match, except, d.Access, d.Class}); ; above.path = path.Dir(above.path) {
+	for above := (scope{d.Path, d.Match, d.Access, d.Class}); ; above.path = path.Dir(above.path) {
 		if s.denied[above] {
 			return false
 		}
@@ -244,7 +199,7 @@ func (s *Sift) add(d Denial) bool {
 	if s.denied == nil {
 		s.denied = map[scope]bool{}
 	}
-	s.denied[scope{d.Path, d.Match, except, d.Access, d.Class}] = true
+	s.denied[scope{d.Path, d.Match, d.Access, d.Class}] = true
 	s.found = append(s.found, d)
 	return true
 }
@@ -274,7 +229,7 @@ func (s *Sift) beyond(h *Host, d *Denial) {
 			at := Below(dir, e.Name())
 			if e.IsDir() {
 				search(at)
-			} else if points(at, e.Type()) && (d.Covers(at) || d.Leads(at) || d.Begins(at)) {
+			} else if points(at, e.Type()) && (d.Covers(at) || d.Leads(at)) {
 				s.through(h, at, []*Denial{d})
 			}
 		}

@@ -97,50 +97,6 @@ func TestThroughLinked(t *testing.T) {
 	}
 }
 
-// TestThroughNamed: what is obeyed and the user named is lifted by way of a work tree,
-// too, but not by way of what is another kind; and of a work tree where an agent keeps
-// its own the repository is a repository.
-func TestThroughNamed(t *testing.T) {
-	h := machine("/w/.git/HEAD", "/w/.git/config", "/w/.git/worktrees/t/commondir", "/w/.git/worktrees/t/gitdir", "/w/t/.git", "/w/.claude/worktrees/u/.git",
-		"/w/.vscode/x", "/w/sub/.envrc -> ../.vscode/x")
-	m := h.FS.(fstest.MapFS)
-	for _, tree := range []string{"w/t", "w/.claude/worktrees/u"} {
-		m[tree+"/.git"].Data = []byte("gitdir: /w/.git/worktrees/t\n")
-	}
-	m["w/.git/worktrees/t/commondir"].Data = []byte("../..\n")
-	for _, named := range []bool{false, true} {
-		p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.AllAccess}}, Denials: profiles.ControlFiles("/w")}
-		for i := range p.Denials {
-			for _, name := range []string{"/w/.git/config", "/w/.git/worktrees/t", "/w/.vscode"} {
-				if d := &p.Denials[i]; named && (d.Covers(name) || d.Begins(name)) {
-					d.Except = append(d.Except[:len(d.Except):len(d.Except)], name)
-				}
-			}
-		}
-		p.Denials = append(p.Denials, profiles.WorkspaceSecrets("/w")...) // by whose names a tree is searched
-		for _, s := range p.Sifts() {
-			for _, name := range []string{"/w/t/.git", "/w/.claude/worktrees/u/.git"} {
-				p.Denials = append(p.Denials, s.Through(h, name, 0)...)
-			}
-			p.Denials = append(p.Denials, s.Through(h, "/w/sub/.envrc", fs.ModeSymlink)...)
-		}
-		for _, c := range []struct {
-			path   string
-			access profiles.Access
-			want   bool
-		}{
-			{"/w/.git/config", profiles.Write, named}, {"/w/.git/config", profiles.Create, named}, {"/w/.git/worktrees/t/gitdir", profiles.Delete, named},
-			{"/w/.git/worktrees/t", profiles.Delete, named}, {"/w/.vscode/y", profiles.Write, named}, {"/w/.vscode/x", profiles.Write, false},
-			{"/w/.git/index", profiles.Create, true}, {"/w/.git/worktrees/t/index", profiles.Write, true},
-			{"/w/.git/hooks/x", profiles.Create, false}, {"/w/.git/worktrees/o/gitdir", profiles.Create, false}, {"/w/.git", profiles.Delete, false},
-		} {
-			if v := p.Allows(c.path, c.access); v.Allowed != c.want {
-				t.Errorf("%s of %s, named %t: %t", c.access.Word(), c.path, named, v.Allowed)
-			}
-		}
-	}
-}
-
 // TestThroughItself: of a name that leads to the tree itself, or above it, what is obeyed
 // beneath such a directory counts, by the names that it has there.
 func TestThroughItself(t *testing.T) {

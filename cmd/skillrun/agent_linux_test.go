@@ -19,8 +19,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"skillrun/sandbox/sandboxtest"
 )
 
 // agent is a host that does what Claude Code is documented to do with hooks: it
@@ -959,74 +957,5 @@ func TestAgentSkillNames(t *testing.T) {
 				t.Errorf("the skill does not narrow: %+v", r)
 			}
 		})
-	}
-}
-
-// A work tree is added and removed by one yes to each, with the workflows of the project
-// in it, and those where Claude Code makes its own leave the repository as it is.
-func TestAgentWorkTrees(t *testing.T) {
-	sandboxtest.Require(t, "landlock", "seccomp")
-	a := newAgent(t)
-	a.write("home/.gitconfig", "[user]\n\tname = a\n\temail = a@example.org\n")
-	a.write("work/.github/workflows/x.yml", "x\n")
-	cmd := exec.Command("sh", "-ec", "rmdir .git; git init -q .; git add .; git commit -qm x; git worktree add -q .claude/worktrees/c")
-	cmd.Dir, cmd.Env = a.work, a.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	a.start()
-	a.want(a.bash("git commit -q --allow-empty -m y"), 0, "")
-	a.yes = true
-	if u := a.bash("git worktree add -q wt"); u.code != 0 || a.read("work/wt/.git") == "-" {
-		t.Errorf("%+v", u)
-	}
-	a.yes = false
-	if u := a.bash("git worktree remove wt"); u.refused == "" || a.read("work/wt/.github/workflows/x.yml") != "x\n" {
-		t.Errorf("without a yes: %+v", u)
-	}
-	a.yes = true
-	a.want(a.bash("git worktree remove wt"), 0, "")
-	if a.read("work/.git/worktrees/wt/gitdir") != "-" || a.read("work/.git/worktrees/c/gitdir") == "-" {
-		t.Error("not that one was removed")
-	}
-	a.want(a.bash("rm .github/workflows/x.yml"), 0, "")
-	if a.read("work/.github/workflows/x.yml") != "-" {
-		t.Error("a yes to deleting a workflow did nothing")
-	}
-}
-
-// A remote that is a directory is asked about with what git does to it: fetching reads
-// it, and without a yes to pushing nothing gets there.
-func TestAgentLocalRemotes(t *testing.T) {
-	sandboxtest.Require(t, "landlock", "seccomp")
-	a := newAgent(t)
-	a.write("home/.gitconfig", "[user]\n\tname = a\n\temail = a@example.org\n")
-	git := func(dir, script string) string {
-		cmd := exec.Command("sh", "-ec", script)
-		cmd.Dir, cmd.Env = dir, a.env
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", script, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	git(a.work, "rmdir .git; git init -q -b m .; git init -q --bare -b m ../outside/o.git; git remote add origin ../outside/o.git; git commit -q --allow-empty -m x; git push -q -u origin m")
-	git(a.outside, "git clone -q o.git c; cd c; git commit -q --allow-empty -m y; git push -q")
-	a.start()
-	a.yes = true
-	a.want(a.bash("git fetch -q"), 0, "")
-	if n := git(a.work, "git rev-list --count origin/m"); n != "2" {
-		t.Errorf("%s commits after fetching", n)
-	}
-	a.want(a.bash("git commit -q --allow-empty -m z; git push -q origin m:other"), 0, "")
-	if n := git(a.outside, "git -C o.git rev-list --count other"); n != "2" {
-		t.Errorf("%s commits after pushing", n)
-	}
-	a.yes = false
-	for command, want := range map[string]string{"git fetch": a.outside + "/o.git: filesystem.read", "git push": "filesystem.write " + a.outside + "/o.git"} {
-		a.asked = nil
-		if u := a.bash(command); u.refused == "" || len(a.asked) != 1 || !strings.Contains(a.asked[0], want) {
-			t.Errorf("%s: %q %+v", command, a.asked, u)
-		}
 	}
 }

@@ -28,9 +28,7 @@ const (
 
 func denialOf(d sandbox.Refusal) audit.Denial {
 	a := audit.Denial{Access: d.Word(), Target: d.Target(), Rule: d.Verdict.Origin().Reason}
-	if why, _ := onTheWay(&d); why != "" {
-		a.Rule = why
-	} else if a.Rule == "" {
+	if a.Rule == "" {
 		a.Rule = d.Why
 	}
 	if d.Verdict.Denial != nil {
@@ -49,12 +47,9 @@ func denialLine(j *job, p *profiles.Profile, d sandbox.Refusal) string {
 
 func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	den := d.Verdict.Denial
-	why, _ := onTheWay(d)
 	switch {
 	case d.Inner:
 		return d.Why
-	case why != "":
-		return why
 	case den == nil && changesSkill(p, d):
 		return ofSkill
 	case den != nil && den.Origin.Reason != "":
@@ -79,9 +74,6 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	if d.Inner || den == nil && changesSkill(p, d) {
 		return ""
 	}
-	if why, remedy := onTheWay(d); why != "" {
-		return " - " + remedy
-	}
 	if den != nil {
 		needs, why := den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr), lasting(den)
 		switch {
@@ -102,7 +94,11 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	if m := mountFlag(j, d); m != "" {
 		return " - to allow: " + m + " in place of :ro"
 	}
-	grant := grantOf(j, p, d)
+	workspace := ""
+	if p != nil {
+		workspace = p.Workspace
+	}
+	grant := grantOf(j, d, workspace)
 	if held := heldBy(j, grant, d); held != "" {
 		return " - a grant would have no effect: " + held
 	}
@@ -114,44 +110,6 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		remedy += " (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach"
 	}
 	return remedy
-}
-
-// onTheWay says of a directory, or what stands for one, that it was refused for what it
-// leads to, and what would allow it; "" if it was for its own sake.
-func onTheWay(d *sandbox.Refusal) (why, remedy string) {
-	den := d.Verdict.Denial
-	if den == nil || d.Path == "" || d.Socket || d.Inner || den.Covers(d.Path) || !den.Leads(d.Path) {
-		return "", ""
-	}
-	remedy = "this needs the user"
-	switch last := lasting(den); {
-	case last != "":
-		remedy += ": " + last
-	case repositoryOf(d) != d.Path:
-		remedy = "no grant lifts it"
-	}
-	switch {
-	case den.Begins(d.Path):
-		return "leads to names like " + den.Match + ": " + den.Origin.Reason, remedy
-	case den.Path != d.Path:
-		return "holds " + named(den.Path) + ": " + den.Origin.Reason, "no grant lifts it"
-	}
-	return "what is in it is granted, and not that it goes itself", "remove it outside of the run, or grant the directory that it is in"
-}
-
-// repositoryOf gives the repository in which something was to be deleted, or which
-// was, "" if none was.
-func repositoryOf(d *sandbox.Refusal) (repository string) {
-	den := d.Verdict.Denial
-	if den == nil || !den.UnlessMade || d.Access&profiles.Delete == 0 || lasting(den) != "" {
-		return ""
-	}
-	for at := d.Path; at != den.Path && at != "/"; at = filepath.Dir(at) {
-		if den.Begins(at) {
-			repository = at
-		}
-	}
-	return repository
 }
 
 // lasting says why no grant of what is refused lifts a denial, "" if one does.

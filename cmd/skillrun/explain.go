@@ -226,10 +226,6 @@ func (x *explanation) path(path, letters string) error {
 			} else if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
 				// Who asks about it means it: no script provokes this line.
 				lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
-			} else if repositoryOf(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}) == resolved {
-				lifted = sandbox.Refusal{Access: bit, Path: resolved}
-			} else if _, remedy := onTheWay(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); remedy != "" {
-				why += "; " + remedy
 			}
 		case v.Rule != nil:
 			why = "granted " + v.Rule.Path

@@ -138,34 +138,11 @@ func deletion(d *sandbox.Refusal, workspace string) string {
 }
 
 // grantOf gives the grant that a line about a refusal tells.
-func grantOf(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
-	workspace := ""
-	if p != nil {
-		workspace = p.Workspace
-	}
+func grantOf(j *job, d *sandbox.Refusal, workspace string) string {
 	if dir := deletion(d, workspace); dir != "" {
 		return (&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()
 	}
-	if dir := givenTree(p, d); dir != "" {
-		return (&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()
-	}
 	return hostGrant(j, d)
-}
-
-// givenTree gives the directory, outside of the workspace, that was granted to be
-// written, for what was not deleted in it: who removes something there is refused its
-// files one after the other.
-func givenTree(p *profiles.Profile, d *sandbox.Refusal) (dir string) {
-	if p == nil || d.Access&profiles.Delete == 0 || d.Verdict.Denial != nil || d.Inner || d.Socket {
-		return ""
-	}
-	for _, r := range p.Paths {
-		if r.Tree && r.Origin.Source == "--grant" && r.Access&profiles.Write != 0 && r.Path != "/" && strings.HasPrefix(d.Path, r.Path+"/") &&
-			!strings.HasPrefix(p.Workspace+"/", r.Path+"/") && len(r.Path) > len(dir) {
-			dir = r.Path
-		}
-	}
-	return dir
 }
 
 // hostGrant gives for a package registry the grant of its group, where that lifts

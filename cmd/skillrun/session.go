@@ -88,7 +88,6 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
 		Readable: readable(d.host),
-		Remotes:  func(dir, name string) []string { return policy.LocalRemotes(d.host, dir, name) },
 		SkillGrants: func(dir string, tier policy.Tier) []policy.Entry {
 			placed, _ := places.Trust(dir, nil)
 			return config.skillGrants(dir, min(tier, placed))

@@ -19,8 +19,6 @@ type unchanged struct {
 	root    string // what a grant of it names, "" if there is none
 	grant   string // that would have let it, "" if that is not for a line to say
 	lasting string // why no grant of it would
-	// repository is the one that it is, or is of, if it was to be deleted.
-	repository string
 }
 
 // unchangedBy gives what a refusal left as it was, if that is a control file.
@@ -32,10 +30,7 @@ func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 	if den == nil || den.Class != profiles.Control || !slices.Contains([]string{profiles.OfControlFiles, linux.OfLinks, linux.OfNames}, den.Origin.Source) || d.Inner || d.Socket || d.Access&profiles.Change == 0 {
 		return unchanged{}, false
 	}
-	u := unchanged{path: d.Path, lasting: lasting(den), repository: repositoryOf(d)}
-	if why, _ := onTheWay(d); why != "" && u.lasting == "" && u.repository != d.Path {
-		return unchanged{}, false // nothing that is obeyed
-	}
+	u := unchanged{path: d.Path, lasting: lasting(den)}
 	if den.Covers(d.Path) && u.lasting == "" {
 		u.root = d.Path
 	}
@@ -50,17 +45,6 @@ func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 	return u, true
 }
 
-// repository gives the repository that the run wanted to delete as a whole, "" if none.
-func (r *recorder) repository() string {
-	of := map[string]int{}
-	for _, u := range r.unchanged {
-		if of[u.repository]++; u.repository != "" && (u.repository == u.path || of[u.repository] > fewDeletions) {
-			return u.repository
-		}
-	}
-	return ""
-}
-
 // wants are what of the refusals an agent's user can be asked about, if the command
 // comes again: control files that it wanted to change, and old ones to delete.
 func (r *recorder) wants() (list []session.Want) {
@@ -70,12 +54,8 @@ func (r *recorder) wants() (list []session.Want) {
 			list = append(list, w)
 		}
 	}
-	repository := r.repository()
-	add("filesystem.delete", repository, false)
 	for _, u := range r.unchanged {
-		if repository == "" || u.repository != repository {
-			add("filesystem.write", u.root, false)
-		}
+		add("filesystem.write", u.root, false)
 	}
 	dirs, rest := outputs(r.lifting, r.profile.Workspace)
 	for _, dir := range dirs {
@@ -131,8 +111,6 @@ func (r *recorder) tellUnchanged(code int) {
 	case able < 0 && r.show: // its line said so
 	case able < 0:
 		hint("%s: %s", typed(r.unchanged[0].path, "FILE"), r.unchanged[0].lasting)
-	case r.repository() != "":
-		hint("that needs the user: skillrun explain --access d --path %s says what would allow it", typed(r.repository(), "DIR"))
 	case len(flags) == 0 || !r.person:
 		hint("that needs the user: skillrun explain --access w --path %s says what would allow it", typed(r.unchanged[able].path, "FILE"))
 	default:

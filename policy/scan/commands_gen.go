@@ -417,7 +417,7 @@ var commandRows = []commandRow{
 	{Needs: []string{"commit.read"}, Reason: "lists work trees"},
 	{Args: "d w", Needs: []string{"commit.create"}, Reason: "moves a work tree"},
 	{Needs: []string{"commit.create"}, Reason: "forgets work trees"},
-	{Args: "d", Lang: "remove", Needs: []string{"commit.create"}, Reason: "removes a work tree", Special: "worktree"},
+	{Args: "d", Needs: []string{"commit.create"}, Reason: "removes a work tree"},
 	{Needs: []string{"commit.read", "filesystem.read ."}, Opts: "-s:r --source:r -r:w --report-path:w", Reason: "reads the repository"},
 	{Needs: []string{"external_api.call gitlab.com"}, Opts: "-R:-", Reason: "calls GitLab"},
 	{Args: "r", Reason: "reads the file named"},

@@ -74,19 +74,14 @@ func (c *command) clone() {
 	c.fill(d)
 }
 
-// worktree reads "git worktree add DIR" and "remove DIR": by the last name of DIR the
-// repository keeps where that is.
+// worktree reads "git worktree add DIR": by the last name of DIR the repository
+// keeps where that is.
 func (c *command) worktree() {
 	if len(c.o.operands) == 0 || !c.o.operands[0].exact {
 		return
 	}
 	name := path.Base(c.o.operands[0].text)
 	if name == "." || name == ".." {
-		return
-	}
-	if c.row.Lang == "remove" {
-		c.read(c.o.operands[0])
-		c.aside("filesystem.delete", literal(".git/worktrees/"+name))
 		return
 	}
 	for _, file := range [...]string{"commondir", "gitdir"} {
@@ -102,9 +97,6 @@ func (c *command) remote() {
 	f := field{}
 	if len(c.o.operands) > 0 && !c.o.has("--all", "--multiple") {
 		f = c.o.operands[0]
-	}
-	if !strings.ContainsAny(f.text, "/:.~$") && c.dir.exact && c.quiet == 0 && c.room(len(c.out.Remotes)) {
-		c.out.Remotes = append(c.out.Remotes, Remote{f.text, c.dir.text, c.row.Lang == "push"})
 	}
 	if c.row.Lang == "push" {
 		if c.o.has("-u", "--set-upstream") {

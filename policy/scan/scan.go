@@ -44,12 +44,6 @@ type Need struct {
 // RunsFile is the Reason of a file that is started itself, by no program that reads it.
 const RunsFile = "runs the file"
 
-// Remote is one that git asks, in the repository that is around Dir, or sends to.
-type Remote struct {
-	Name, Dir string
-	Push      bool
-}
-
 // Result is what a text needs, each need once, in the order of appearance.
 type Result struct {
 	Needs []Need
@@ -58,9 +52,6 @@ type Result struct {
 	// deletes the files that it replaces, and "git remote add" writes
 	// .git/config.
 	Besides []Need
-	// Remotes lists the remotes that git is to ask, or to send to, by their names in a
-	// repository's configuration; "" is the one that this says.
-	Remotes []Remote
 	// Ports lists the hosts of Needs that the text names with a port, each as
 	// it does: "HOST:PORT", and "HOST" where it names it without one, too.
 	Ports map[string][]string

@@ -160,12 +160,11 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 			needs = append(needs, j)
 		}
 	}
-	besides := slices.Concat(read.Besides, s.repositories(read.Needs, dir), s.remotes(read.Remotes, dir))
-	for i := range besides {
+	for i := range read.Besides {
 		if !a.Confined {
 			break // an agent's own git is not held to it
 		}
-		n := s.inRepository(besides[i], dir)
+		n := s.inRepository(read.Besides[i], dir)
 		if j := s.judge(st, s.requestFor(a, policy.Lookup(n.Capability), &n, dir, now), n.Target, n.Exact, n.Reason); j.need.Effect != policy.Allow {
 			j.explain(dir)
 			needs = append(needs, j)
@@ -192,78 +191,6 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		s.touch(&needs[i])
 	}
 	return v, needs, look, nil
-}
-
-// remotes gives what git needs of remotes that are directories.
-func (s *Session) remotes(remotes []scan.Remote, dir string) (more []scan.Need) {
-	if s.set.Remotes == nil {
-		return nil
-	}
-	for _, r := range remotes {
-		for _, at := range s.set.Remotes(s.resolve(r.Dir, dir), r.Name) {
-			capabilities := []string{"filesystem.read"}
-			if r.Push {
-				capabilities = append(capabilities, "filesystem.write", "filesystem.delete")
-			}
-			for _, c := range capabilities {
-				more = append(more, scan.Need{Capability: c, Target: at, Exact: !strings.ContainsAny(at, wild), Where: policy.Pos{File: "command", Line: 1, Column: 1}, Reason: "the repository's remote"})
-			}
-		}
-	}
-	return more
-}
-
-// mostDeleted is how many files of what is deleted are looked at.
-const mostDeleted = 4096
-
-// repositories gives for each repository and work tree that is deleted what there is
-// in it that goes only where it was asked about: git stops half-way without.
-func (s *Session) repositories(needs []scan.Need, dir string) (more []scan.Need) {
-	for _, n := range needs {
-		if n.Capability != "filesystem.delete" || !n.Exact || strings.ContainsAny(n.Target, wild) {
-			continue
-		}
-		top := s.resolve(n.Target, dir)
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err != nil {
-			continue
-		}
-		files := s.inRuns()
-		left := mostDeleted
-		filepath.WalkDir(top, func(file string, e fs.DirEntry, err error) error {
-			if left--; err != nil || left < 0 {
-				return fs.SkipAll
-			}
-			instead := ""
-			if files != nil && file != top {
-				instead, _ = files.Needs(n.Capability, file)
-			}
-			if instead == "" && file != filepath.Join(top, ".git") {
-				return nil
-			}
-			one := n
-			one.Target = filepath.Join(n.Target, strings.TrimPrefix(file, top))
-			more = append(more, one)
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		})
-	}
-	return more
-}
-
-// inRuns are the files that a run's command is asked about, nil if there are none.
-func (s *Session) inRuns() *policy.Protected {
-	if s.set.Protected == nil {
-		return nil
-	}
-	if s.files == nil {
-		s.files = s.set.Protected()
-	}
-	if s.controls == nil {
-		s.controls = s.files.InRuns(s.state.Workspace)
-	}
-	return s.controls
 }
 
 // check finds what no call has that is to be decided.
@@ -811,11 +738,6 @@ func (s *Session) judge(st *policy.State, r policy.Request, target string, exact
 		if j.secret = instead == "secrets.read"; !s.named(st, r) {
 			if r.Confined {
 				j.grants = r.Capability
-				// Who may write a control file may delete it. A repository, of which nobody
-				// means to write that, goes by a name of its own.
-				if before, ok := strings.CutSuffix(r.Capability, ".delete"); ok && because != policy.Repository {
-					j.grants = before + ".write"
-				}
 			}
 			r.Capability, r.Uses = instead, s.uses(instead, r.Time)
 			j.answer = st.Decide(r)
@@ -861,9 +783,12 @@ func (s *Session) protected(st *policy.State, r *policy.Request, a *policy.Answe
 	if s.files == nil {
 		s.files = s.set.Protected()
 	}
+	if s.controls == nil && r.Confined {
+		s.controls = s.files.InRuns(s.state.Workspace)
+	}
 	files := s.files
 	if r.Confined {
-		files = s.inRuns()
+		files = s.controls
 	} else {
 		files.Among(s.changeable(st))
 	}

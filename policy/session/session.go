@@ -94,10 +94,6 @@ type Settings struct {
 	// nil says so of none.
 	Readable func(path string) bool
 
-	// Remotes gives the directories that a remote is in, of the repository around dir;
-	// nil gives none.
-	Remotes func(dir, name string) []string
-
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

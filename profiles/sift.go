@@ -124,6 +124,8 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		return
 	}
 	through := func(target string) {
+		_, err := h.lstat(target)
+		gone := err != nil
 		tree, inside := s.treeOf(target)
 		_, above := beneath(target, s.Root)
 		for _, d := range leading {
@@ -139,7 +141,10 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 				continue
 			}
 			for _, there := range d.Through(name, target) {
-				if (there.Match != "" || !d.Covers(there.Path)) && s.add(there) {
+				// d would end where the run makes what the name leads to.
+				made := d.UnlessWithin || d.UnlessMade && gone
+				there.UnlessMade = there.UnlessMade && !made
+				if (made || there.Match != "" || !d.Covers(there.Path)) && s.add(there) {
 					s.beyond(h, &there)
 				}
 			}
@@ -150,6 +155,12 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 	}
 	if target, err := h.resolve(name, hold); err == nil && target != name {
 		through(target)
+	}
+	// Of a ".git" that lies where everything is a control file, as in .claude/worktrees,
+	// git makes no more of its repository than of any.
+	leading = slices.DeleteFunc(slices.Clone(leading), func(d *Denial) bool { return d.Class == Control && d.Match != "" && !d.Leads(name) })
+	if len(leading) == 0 {
+		return
 	}
 	if dir, common := h.gitDirectories(name, hold); dir != "" && dir != name {
 		through(dir)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -93,6 +94,58 @@ func TestThroughLinked(t *testing.T) {
 	} {
 		if v := p.Allows(c.path, c.access); v.Allowed != c.want {
 			t.Errorf("%s of %s: %t", c.access.Word(), c.path, v.Allowed)
+		}
+	}
+}
+
+// TestThroughMade: what a run may make where it makes the directories itself stays denied
+// where a name leads that is there already.
+func TestThroughMade(t *testing.T) {
+	h := machine("/w/.git -> a/.git", "/w/.vscode -> a/.vscode", "/w/q/.trunk -> a/.trunk", "/w/r/.git/HEAD", "/w/s -> r/.git")
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.AllAccess}}, Denials: profiles.ControlFiles("/w")}
+	held := func(path string) bool {
+		return slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool { return !d.UnlessMade && !d.UnlessWithin && d.Covers(path) })
+	}
+	names := []string{"/w/a/.git/hooks/x", "/w/a/.git/config", "/w/a/.vscode/tasks.json", "/w/q/a/.trunk/trunk.yaml"}
+	for _, name := range names {
+		if held(name) {
+			t.Errorf("control: %s is held whoever makes it", name)
+		}
+	}
+	var found []profiles.Denial
+	for _, s := range p.Sifts() {
+		for _, name := range []string{"/w/.git", "/w/.vscode", "/w/q/.trunk"} {
+			found = append(found, s.Through(h, name, fs.ModeSymlink)...)
+		}
+	}
+	p.Denials = append(p.Denials, found...)
+	for _, name := range names {
+		if !held(name) {
+			t.Errorf("%s is the run's to make", name)
+		}
+	}
+	if held("/w/b/.git/hooks/x") {
+		t.Error("where no name leads nothing is the run's to make")
+	}
+}
+
+// TestThroughWorkTree: of a work tree where an agent keeps its own the repository is one
+// like any other.
+func TestThroughWorkTree(t *testing.T) {
+	h := machine("/w/.git/HEAD", "/w/.git/worktrees/u/commondir", "/w/.claude/worktrees/u/.git")
+	m := h.FS.(fstest.MapFS)
+	m["w/.claude/worktrees/u/.git"].Data = []byte("gitdir: /w/.git/worktrees/u\n")
+	m["w/.git/worktrees/u/commondir"].Data = []byte("../..\n")
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.AllAccess}}, Denials: profiles.ControlFiles("/w")}
+	for _, s := range p.Sifts() {
+		p.Denials = append(p.Denials, s.Through(h, "/w/.claude/worktrees/u/.git", 0)...)
+	}
+	for path, want := range map[string]bool{
+		"/w/.git/index": true, "/w/.git/refs/heads/m": true, "/w/.git/worktrees/u/index": true,
+		"/w/.git/hooks/x": false, "/w/.git/config": false, "/w/.git/worktrees/u/gitdir": false, "/w/.claude/worktrees/u/.git": false,
+	} {
+		if v := p.Allows(path, profiles.Write); v.Allowed != want {
+			t.Errorf("write of %s: %t", path, v.Allowed)
 		}
 	}
 }

@@ -212,6 +212,25 @@ func TestHostExceptions(t *testing.T) {
 	}
 }
 
+// Of two rules that differ in their host alone the narrower goes.
+func TestNormalizeDropsTheNarrower(t *testing.T) {
+	for _, c := range []struct {
+		wide, narrow string
+		left         int
+	}{
+		{"*", "a.example.com", 1}, {"*.example.com", "b.a.example.com", 1}, {"*.example.com", "*.a.example.com", 1},
+		{"*.example.com", "example.com", 2}, {"*.a.example.com", "a.example.org", 2},
+		{"8.8.0.0/16", "8.8.8.8", 1}, {"0.0.0.0/0", "8.8.0.0/16", 1}, {"8.8.8.8/32", "8.8.8.8", 1}, {"2606:4700::/32", "2606:4700::1", 1},
+		{"8.8.0.0/16", "8.9.0.1", 2}, {"0.0.0.0/0", "2606:4700::1", 2},
+	} {
+		p := hosts(c.wide)
+		p.Network.Hosts = append(p.Network.Hosts, hosts(c.narrow).Network.Hosts...)
+		if p.Normalize(); len(p.Network.Hosts) != c.left {
+			t.Errorf("%s and %s: %+v", c.wide, c.narrow, p.Network.Hosts)
+		}
+	}
+}
+
 func TestReachesNamesTheWidestRule(t *testing.T) {
 	p := hosts("*.example.com")
 	p.Network.Hosts[0].ReadOnly = true

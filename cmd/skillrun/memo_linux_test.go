@@ -231,6 +231,17 @@ func TestMemoChanges(t *testing.T) {
 			"echo x", "x\n", "x\n",
 		},
 		{
+			"what the home lacked", func(l *launches) {
+				os.Mkdir(filepath.Join(l.dir, "hooks"), 0o755)
+				time.Sleep(main.SettledAfter)
+			},
+			func(l *launches) {
+				l.write("home/.gitconfig", "[core]\n\thooksPath = "+l.dir+"/hooks\n")
+				time.Sleep(main.SettledAfter)
+			},
+			"echo x 2>/dev/null >hooks/pre-commit && echo wrote", "wrote\n", "",
+		},
+		{
 			"too long to be read", func(l *launches) {
 				os.MkdirAll(filepath.Join(l.dir, "store/hooks"), 0o755)
 				l.write("w/.git", "gitdir: store"+strings.Repeat("\n", 1<<20))

@@ -41,7 +41,7 @@ func propose(dir string, printed bool) error {
 		return err
 	}
 	for _, f := range s.Files {
-		if slices.Contains(policy.ManifestNames(), f.Name) && !policy.Unrelated(policy.File{Name: f.Name, Data: f.Data}) && !printed {
+		if slices.Contains(policy.ManifestNames(), f.Name) && !policy.Unrelated(f) && !printed {
 			return withHint{fmt.Errorf("skill %s has a manifest: %s", quote(dir), f.Name), "to compare it with what would be proposed: skillrun init " + typed(dir, "DIR") + " -"}
 		}
 	}

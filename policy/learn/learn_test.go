@@ -180,17 +180,23 @@ func TestProposal(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			text, _ := parsed(t, fstest.MapFS{"do.sh": {Data: []byte(tt.script)}, "data/own.txt": {Data: []byte("x")}})
-			for _, s := range tt.contains {
-				if !strings.Contains(text, s) {
-					t.Errorf("without %q:\n%s", s, text)
-				}
-			}
-			for _, s := range tt.lacks {
-				if strings.Contains(text, s) {
-					t.Errorf("with %q:\n%s", s, text)
-				}
-			}
+			has(t, text, tt.contains, tt.lacks)
 		})
+	}
+}
+
+// has holds a text against words that it contains and words that it lacks.
+func has(t *testing.T, text string, contains, lacks []string) {
+	t.Helper()
+	for _, s := range contains {
+		if !strings.Contains(text, s) {
+			t.Errorf("without %q:\n%s", s, text)
+		}
+	}
+	for _, s := range lacks {
+		if strings.Contains(text, s) {
+			t.Errorf("with %q:\n%s", s, text)
+		}
 	}
 }
 
@@ -201,16 +207,7 @@ func TestSeen(t *testing.T) {
 		"a.py": {Data: []byte("import subprocess\nsubprocess.run(['echo', 'x'])\nsubprocess.run(['cat', 'x'])\n")},
 		"b.pl": {Data: []byte("unlink 'x'")}, "c": {Data: []byte("#!/usr/bin/ruby\n")}, "d.txt": {Data: []byte("x")},
 	})
-	for _, s := range []string{"a.py:2: starts the program: echo", "a.py:3: the command runs it: cat", "#   b.pl:1: in a language that is not read\n#   c:1: in a language that is not read\n"} {
-		if !strings.Contains(text, s) {
-			t.Errorf("without %q:\n%s", s, text)
-		}
-	}
-	for _, s := range []string{"starts the program: cat", "d.txt"} {
-		if strings.Contains(text, s) {
-			t.Errorf("with %q:\n%s", s, text)
-		}
-	}
+	has(t, text, []string{"a.py:2: starts the program: echo", "a.py:3: the command runs it: cat", "#   b.pl:1: in a language that is not read\n#   c:1: in a language that is not read\n"}, []string{"starts the program: cat", "d.txt"})
 }
 
 // What an agent is told to type is read, at its place in SKILL.md.
@@ -220,16 +217,7 @@ func TestTyped(t *testing.T) {
 		"do.py":     {Data: []byte("open('out.txt', 'w')\n")},
 		"README.md": {Data: []byte("```bash\ncurl https://b.example.com\n```\n")},
 	})
-	for _, s := range []string{"SKILL.md:9: ", "the command runs it: python3", `"a.example.com"`, "do.py:1: "} {
-		if !strings.Contains(text, s) {
-			t.Errorf("without %q:\n%s", s, text)
-		}
-	}
-	for _, s := range []string{"b.example.com", "source_code.execute"} {
-		if strings.Contains(text, s) {
-			t.Errorf("with %q:\n%s", s, text)
-		}
-	}
+	has(t, text, []string{"SKILL.md:9: ", "the command runs it: python3", `"a.example.com"`, "do.py:1: "}, []string{"b.example.com", "source_code.execute"})
 }
 
 // Names of a hostile skill stay words in comments and items in quotes.

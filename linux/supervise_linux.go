@@ -182,6 +182,7 @@ type Supervisor struct {
 	perform   *performers
 	share     share
 	acting    atomic.Int32 // threads of all performers
+	placed    uint32       // whether the run places its threads itself: see near
 	receiving atomic.Int32 // calls that wait for a datagram
 	held      atomic.Int64 // bytes of requests that are not answered
 	turns     turns

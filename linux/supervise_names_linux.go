@@ -472,7 +472,7 @@ func serveLink(r *request) {
 	}
 	// A nameless temporary file of the run's: only its new name counts.
 	var rule ruling
-	if a.anonymous || a.st.Nlink == 0 {
+	if a.anonymous || a.gone {
 		if rule = r.deciders.across(a.place, b.place); rule.ok() {
 			rule = r.deciders.create(b.place, regular)
 		}

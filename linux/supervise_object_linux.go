@@ -16,6 +16,7 @@ type object struct {
 	// anonymous says that no path leads to it: a pipe, a socket, a memfd,
 	// reached through a descriptor that the caller has.
 	anonymous bool
+	gone      bool   // reached through a descriptor, and has no name (any more)
 	moved     string // the From of the Redirect that led here
 	opened    bool   // parent and fd are to be closed
 }

@@ -38,7 +38,8 @@ type performer struct {
 	state   uint32
 	next    *request
 	tid     int
-	cpu     int // the only processor it runs on, -1 for all
+	cpu     int         // the only processor it runs on, -1 for all
+	here    unix.CPUSet // that one
 	started chan error
 }
 
@@ -129,7 +130,7 @@ func (w *performer) follow() {
 	var set unix.CPUSet
 	set.Set(int(cpu))
 	if unix.SchedSetaffinity(w.tid, &set) == nil {
-		w.cpu = int(cpu)
+		w.cpu, w.here = int(cpu), set
 	}
 }
 

@@ -69,7 +69,8 @@ type quick struct {
 	injects    bool
 	unexpected bool
 
-	w performer // thread and processor
+	near near
+	w    performer // thread and processor
 }
 
 // form says what belongs to a call.
@@ -99,7 +100,7 @@ const (
 const quickMost = 4
 
 func (p *performers) startQuick() (*quick, error) {
-	q := &quick{listener: uintptr(p.s.listener), wake: uintptr(p.s.wake), one: 1}
+	q := &quick{listener: uintptr(p.s.listener), wake: uintptr(p.s.wake), one: 1, near: near{placed: &p.s.placed}}
 	q.w = performer{cpu: -1, started: make(chan error)}
 	go p.runQuick(q)
 	if err := <-q.w.started; err != nil {
@@ -187,7 +188,9 @@ func (q *quick) make(job uint32) {
 		if q.injects {
 			// ADDFD and SEND apart, as everywhere.
 			q.inject.id, q.inject.srcfd = q.id, uint32(q.result)
+			q.near.keep()
 			n, e := sys(syscall.SYS_IOCTL, q.listener, unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&q.inject)))
+			q.near.release()
 			sys(syscall.SYS_CLOSE, q.result, 0, 0)
 			q.result, q.errno = n, e
 		}
@@ -290,6 +293,7 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 	}
 	atomic.StoreUint32(&q.outcome, outcomeNone)
 	q.w.follow()
+	q.near.caller, q.near.here = uintptr(r.tid), q.w.here
 	q.start(max(1, (q.job+1)%jobEnd))
 }
 

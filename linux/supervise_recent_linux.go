@@ -59,17 +59,12 @@ func (l *recent) note(id fileID, birth unix.StatxTimestamp, pl place) {
 	l.mu.Unlock()
 }
 
-// find gives the place of an open file of which st was asked.
-func (l *recent) find(fd int, st *unix.Stat_t) (place, bool) {
+// find gives the place of a file that has one name.
+func (l *recent) find(id fileID, birth unix.StatxTimestamp) (place, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.files {
-		f := &l.files[i]
-		if f.id.ino != st.Ino || f.id.dev != st.Dev || st.Nlink != 1 || time.Now().After(f.until) {
-			continue
-		}
-		id, birth, ok := bornAt(fd)
-		if ok && id == f.id && birth == f.birth {
+		if f := &l.files[i]; f.id == id && f.birth == birth && !time.Now().After(f.until) {
 			return f.place, true
 		}
 	}

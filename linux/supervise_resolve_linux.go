@@ -90,9 +90,7 @@ func (r *request) descriptor(o *object, dirfd int) unix.Errno {
 		fd, e = r.fetch(dirfd)
 	}
 	fetched := e == 0
-	if fetched {
-		e = r.s.inView(fd)
-	} else if e != unix.EBADF || dirfd == unix.AT_FDCWD {
+	if !fetched && (e != unix.EBADF || dirfd == unix.AT_FDCWD) {
 		fd, e = r.base(dirfd)
 	}
 	if e != 0 {
@@ -106,12 +104,15 @@ func (r *request) descriptor(o *object, dirfd int) unix.Errno {
 // fromDescriptor fills o from a descriptor, which it takes over.
 func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	*o = object{parent: -1, fd: fd, opened: true}
-	if err := unix.Fstat(fd, &o.st); err != nil {
+	var sx unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &sx); err != nil {
 		return errno(err)
 	}
+	id, birth := identity(&sx)
+	o.st = unix.Stat_t{Dev: id.dev, Ino: id.ino, Mode: uint32(sx.Mode), Size: int64(sx.Size), Rdev: unix.Mkdev(sx.Rdev_major, sx.Rdev_minor)}
 	o.kind = kindOf(o.st.Mode)
-	if o.kind == regular {
-		if pl, ok := r.s.recent.find(fd, &o.st); ok {
+	if o.kind == regular && sx.Nlink == 1 && sx.Mask&unix.STATX_BTIME != 0 {
+		if pl, ok := r.s.recent.find(id, birth); ok {
 			o.place = pl
 			return 0
 		}
@@ -120,12 +121,15 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	if e != 0 {
 		return e
 	}
-	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "/memfd:") && o.st.Nlink == 0 {
+	if r.s.elsewhere(fd, p) {
+		return unix.EACCES
+	}
+	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "/memfd:") && sx.Nlink == 0 {
 		o.anonymous = true
 		o.place.path = p
 		return 0
 	}
-	if o.st.Nlink == 0 {
+	if o.gone = sx.Nlink == 0; o.gone {
 		// A deleted file is still what its name made it.
 		p = strings.TrimSuffix(p, " (deleted)")
 	}
@@ -406,9 +410,6 @@ func (r *request) walk(o *object, cur int, rest string, f follow) unix.Errno {
 			cur = fd
 		}
 		if name == "" {
-			if e := r.s.inView(cur); e != 0 {
-				return e
-			}
 			return r.fromDescriptor(o, cur)
 		}
 		if e := r.find(o, cur, name, slash, f); e != 0 {

@@ -15,6 +15,9 @@ import (
 // between would have to be freed by the run and taken within microseconds.
 func serveSchedule(r *request) {
 	tid := int(int32(r.arg(r.call.path)))
+	if r.call.nr == unix.SYS_SCHED_SETAFFINITY && tid != 0 && tid != r.tid {
+		r.s.leavePlaces()
+	}
 	if r.s.config.OwnProcesses || tid == 0 || tid == r.tid {
 		r.resume()
 		return

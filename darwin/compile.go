@@ -176,7 +176,7 @@ func (c *compiler) addGrants() {
 func (c *compiler) grantedBelow(path string) profiles.Access {
 	var a profiles.Access
 	for i := range c.grants {
-		if r := &c.grants[i]; beneath(path, r.Path) || r.Tree && beneath(r.Path, path) {
+		if r := &c.grants[i]; profiles.Within(path, r.Path) || r.Tree && profiles.Within(r.Path, path) {
 			a |= r.Access
 		}
 	}
@@ -187,7 +187,7 @@ func (c *compiler) grantedBelow(path string) profiles.Access {
 func (c *compiler) granted(path string) profiles.Access {
 	var a profiles.Access
 	for i := range c.grants {
-		if r := &c.grants[i]; r.Path == path || r.Tree && beneath(r.Path, path) {
+		if r := &c.grants[i]; r.Path == path || r.Tree && profiles.Within(r.Path, path) {
 			a |= r.Access
 		}
 	}
@@ -198,7 +198,7 @@ func (c *compiler) granted(path string) profiles.Access {
 // something listed.
 func (c *compiler) absent(p string) bool {
 	for _, known := range [...]string{c.facts.Home, c.profile.Workspace, c.profile.Skill, c.facts.Tmp, c.facts.PrivateHome} {
-		if known != "" && beneath(p, known) {
+		if known != "" && profiles.Within(p, known) {
 			return false
 		}
 	}

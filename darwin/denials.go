@@ -70,7 +70,7 @@ func (c *compiler) addDenials() {
 
 // grantedAbove says whether a name that leads to p is granted.
 func (c *compiler) grantedAbove(p string) bool {
-	return slices.ContainsFunc(c.grants, func(r profiles.PathRule) bool { return beneath(r.Path, p) })
+	return slices.ContainsFunc(c.grants, func(r profiles.PathRule) bool { return profiles.Within(r.Path, p) })
 }
 
 // moved gives the canonical spelling of a path through a link of the root
@@ -93,7 +93,7 @@ func moved(p string) string {
 }
 
 func (c *compiler) socketBelow(p string) bool {
-	return slices.ContainsFunc(c.profile.Sockets, func(s profiles.SocketRule) bool { return beneath(p, s.Path) })
+	return slices.ContainsFunc(c.profile.Sockets, func(s profiles.SocketRule) bool { return profiles.Within(p, s.Path) })
 }
 
 // checkSpellings refuses denials of names that do not exist, that the run
@@ -132,7 +132,7 @@ func (c *compiler) roots() []string {
 	slices.Sort(roots)
 	var top []string
 	for _, r := range roots {
-		if !slices.ContainsFunc(top, func(t string) bool { return beneath(t, r) }) {
+		if !slices.ContainsFunc(top, func(t string) bool { return profiles.Within(t, r) }) {
 			top = append(top, r)
 		}
 	}
@@ -221,7 +221,7 @@ func (c *compiler) stem(d *profiles.Denial, places, roots []string) string {
 		spread = spread || (planted || c.facts.Exists == nil) && c.grantedBelow(p)&profiles.Create != 0
 	}
 	for _, r := range roots {
-		if spread && !slices.ContainsFunc(places, func(p string) bool { return beneath(p, r) }) {
+		if spread && !slices.ContainsFunc(places, func(p string) bool { return profiles.Within(p, r) }) {
 			alternatives = append(alternatives, strings.TrimSuffix(quote(r), "/"))
 		}
 	}
@@ -319,7 +319,9 @@ func (c *compiler) ownRepository() string {
 	unlessMade := func(d profiles.Denial) bool {
 		return d.Path == c.profile.Workspace && d.Match == ".git/hooks" && c.byHolder(&d)
 	}
-	there := func(e string) bool { return strings.EqualFold(e, p) || beneath(strings.ToLower(p), strings.ToLower(e)) }
+	there := func(e string) bool {
+		return strings.EqualFold(e, p) || profiles.Within(strings.ToLower(p), strings.ToLower(e))
+	}
 	if c.profile.Workspace == "" || !slices.ContainsFunc(c.denials, unlessMade) || slices.ContainsFunc(c.exists, there) || c.granted(p)&profiles.Create == 0 {
 		return ""
 	}

@@ -193,14 +193,6 @@ func inAnyCase(root, p string) (rest string, ok bool) {
 	return rest, rest == "" || rest[0] == '/'
 }
 
-// beneath says whether p is root or lies beneath it.
-func beneath(root, p string) bool {
-	if root == "/" {
-		return strings.HasPrefix(p, "/")
-	}
-	return strings.HasPrefix(p, root) && (len(p) == len(root) || p[len(root)] == '/')
-}
-
 // ancestors gives the directories above p, nearest first, "/" last.
 func ancestors(p string) []string {
 	var up []string

@@ -108,7 +108,7 @@ func (c *compiler) unlessExecutable(r *profiles.PathRule) string {
 	text := c.path(r)
 	var inside string
 	for i := range c.grants {
-		if x := &c.grants[i]; x.Access&profiles.Execute != 0 && x.Path != r.Path && beneath(r.Path, x.Path) {
+		if x := &c.grants[i]; x.Access&profiles.Execute != 0 && x.Path != r.Path && profiles.Within(r.Path, x.Path) {
 			inside += " (require-not " + c.path(x) + ")"
 		}
 	}

@@ -89,7 +89,7 @@ func WithLinked(fsys fs.FS, p *profiles.Profile, limit int) (q *profiles.Profile
 // deletes says whether a tree that covers path grants Delete.
 func deletes(p *profiles.Profile, path string) bool {
 	return slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
-		return r.Tree && r.Access&profiles.Delete != 0 && beneath(r.Path, path)
+		return r.Tree && r.Access&profiles.Delete != 0 && profiles.Within(r.Path, path)
 	})
 }
 

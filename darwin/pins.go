@@ -106,7 +106,7 @@ func (c *compiler) inside(d *profiles.Denial) []string {
 	var dirs []string
 	above := func(p string) {
 		for _, a := range ancestors(p) {
-			if a == d.Path || !beneath(d.Path, a) {
+			if a == d.Path || !profiles.Within(d.Path, a) {
 				return
 			}
 			dirs = append(dirs, a)

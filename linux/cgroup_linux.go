@@ -73,13 +73,13 @@ func placeIn(mounts, groups string, writable func(string) bool, read func(string
 		}
 		for _, c := range controllers {
 			path, known := own[c]
-			if known && inTree(root, path) {
+			if known && profiles.Within(root, path) {
 				dirs[c], tops[c] = filepath.Join(at, strings.TrimPrefix(path, root)), at
 			}
 		}
 	}
 	if dir, ok := dirs[""]; ok {
-		for ; inTree(tops[""], dir); dir = filepath.Dir(dir) {
+		for ; profiles.Within(tops[""], dir); dir = filepath.Dir(dir) {
 			has := strings.Fields(read(dir + "/cgroup.subtree_control"))
 			if slices.Contains(has, "memory") && slices.Contains(has, "pids") && writable(dir) {
 				return CgroupPlace{Version: "v2", memory: dir, pids: dir, cpuacct: dir}, true

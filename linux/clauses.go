@@ -337,7 +337,7 @@ func (c *compiler) receiptLed() {
 func (c *compiler) keeps() bool {
 	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool {
 		return r.Access&profiles.Create != 0 && !slices.ContainsFunc(c.p.Paths, func(over profiles.PathRule) bool {
-			return over.Access&profiles.Delete != 0 && (over.Path == r.Path && (over.Tree || !r.Tree) || over.Tree && inTree(over.Path, r.Path))
+			return over.Access&profiles.Delete != 0 && (over.Path == r.Path && (over.Tree || !r.Tree) || over.Tree && profiles.Within(over.Path, r.Path))
 		})
 	})
 }
@@ -352,7 +352,7 @@ func (c *compiler) hasControl() bool {
 		}
 		for j := range c.p.Paths {
 			r := &c.p.Paths[j]
-			if r.Access&profiles.Change != 0 && (inTree(r.Path, d.Path) || inTree(d.Path, r.Path)) {
+			if r.Access&profiles.Change != 0 && (profiles.Within(r.Path, d.Path) || profiles.Within(d.Path, r.Path)) {
 				return true
 			}
 		}
@@ -387,9 +387,4 @@ func (c *compiler) writesNames() bool {
 		}
 	}
 	return false
-}
-
-// inTree says whether p is root or lies beneath it.
-func inTree(root, p string) bool {
-	return root == "/" || p == root || len(p) > len(root) && p[:len(root)] == root && p[len(root)] == '/'
 }

@@ -284,7 +284,7 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 			d.Origin.Source, d.Origin.Reason = OfLinks, d.Origin.Reason+": "+strconv.Quote(strings.TrimPrefix(p, denials.Root+"/"))+" leads to it"
 			c.plan.Linked = append(c.plan.Linked, d)
 			c.noteNames(&d, denials.Root)
-			if !inTree(denials.Root, d.Path) {
+			if !profiles.Within(denials.Root, d.Path) {
 				c.noteNamed(&d)
 			}
 		}
@@ -333,7 +333,7 @@ func denied(touching []*profiles.Denial, skill, p string, a profiles.Access) pro
 			out |= d.Access & a
 		}
 	}
-	if skill != "" && inTree(skill, p) {
+	if skill != "" && profiles.Within(skill, p) {
 		out |= a & profiles.Change
 	}
 	return out
@@ -425,10 +425,10 @@ func (c *compiler) grantName(r *profiles.PathRule) {
 	a, above := r.Access, profiles.Access(0)
 	for i := range c.p.Paths {
 		o := &c.p.Paths[i]
-		if o.Path == r.Path || o.Tree && inTree(o.Path, r.Path) {
+		if o.Path == r.Path || o.Tree && profiles.Within(o.Path, r.Path) {
 			a |= o.Access
 		}
-		if o.Tree && inTree(o.Path, dir) {
+		if o.Tree && profiles.Within(o.Path, dir) {
 			above |= o.Access
 		}
 	}
@@ -461,7 +461,7 @@ func (c *compiler) together(r *profiles.PathRule) profiles.Access {
 		return a
 	}
 	for i := range c.p.Paths {
-		if o := &c.p.Paths[i]; o.Path == r.Path || o.Tree && inTree(o.Path, r.Path) {
+		if o := &c.p.Paths[i]; o.Path == r.Path || o.Tree && profiles.Within(o.Path, r.Path) {
 			a |= o.Access
 		}
 	}

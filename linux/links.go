@@ -54,7 +54,7 @@ func (c *compiler) noteNamed(d *profiles.Denial) {
 		return
 	}
 	for i := range c.p.Paths {
-		if r := &c.p.Paths[i]; r.Tree && r.Path != "/" && inTree(r.Path, d.Path) {
+		if r := &c.p.Paths[i]; r.Tree && r.Path != "/" && profiles.Within(r.Path, d.Path) {
 			c.noteLinks(d.Path, info, d, r.Path)
 		}
 	}

@@ -53,7 +53,7 @@ type Plan struct {
 func (p *Plan) Move(from, to string) *Plan {
 	m := *p
 	move := func(path string) string {
-		if inTree(from, path) {
+		if profiles.Within(from, path) {
 			return to + path[len(from):]
 		}
 		return path

@@ -87,7 +87,7 @@ func repositories(denials []profiles.Denial) map[string]bool {
 // ours says whether path lies in one of the run's own directories.
 func (d *decider) ours(path string) bool {
 	for _, o := range d.own {
-		if inTree(o, path) && len(path) > len(o) {
+		if profiles.Within(o, path) && len(path) > len(o) {
 			return true
 		}
 	}
@@ -97,8 +97,8 @@ func (d *decider) ours(path string) bool {
 // onTheWay says whether path leads to a directory of the run's own or to what it
 // is granted: "mkdir -p" names such a directory to find that it is there.
 func (d *decider) onTheWay(path string) bool {
-	return slices.ContainsFunc(d.own, func(o string) bool { return inTree(path, o) }) ||
-		slices.ContainsFunc(d.grants.Paths, func(r profiles.PathRule) bool { return inTree(path, r.Path) })
+	return slices.ContainsFunc(d.own, func(o string) bool { return profiles.Within(path, o) }) ||
+		slices.ContainsFunc(d.grants.Paths, func(r profiles.PathRule) bool { return profiles.Within(path, r.Path) })
 }
 
 // made says whether the run made what stands at pl.
@@ -462,7 +462,7 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 			return ruling{errno: errXdev, path: to.path, access: profiles.Create, why: WritesThrough, unsaid: true}
 		}
 		// What is denied beneath it would be gone from where it was.
-		for i, _ := slices.BinarySearch(d.hidden, from.path+"/"); i < len(d.hidden) && inTree(from.path, d.hidden[i]); i++ {
+		for i, _ := slices.BinarySearch(d.hidden, from.path+"/"); i < len(d.hidden) && profiles.Within(from.path, d.hidden[i]); i++ {
 			if den := d.denial(place{path: d.hidden[i]}, profiles.Delete); den != nil {
 				return ruling{errno: errAccess, path: d.hidden[i], access: profiles.Delete, verdict: profiles.Verdict{Denial: den}}
 			}
@@ -471,7 +471,7 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 			den := &d.profile.Denials[i]
 			// One that leaves the tree in which a denial finds names brings along
 			// what it found there, which then has none to guard it.
-			if den.Match != "" && carvable(den) && inTree(den.Path, from.path) && !inTree(den.Path, to.path) {
+			if den.Match != "" && carvable(den) && profiles.Within(den.Path, from.path) && !profiles.Within(den.Path, to.path) {
 				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}}
 			}
 			if den.Access&(profiles.Write|profiles.Create) == 0 {
@@ -484,7 +484,7 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 			}
 			// One from elsewhere, such as TMPDIR, brings along names that were
 			// nothing there. EXDEV makes mv copy, name by name.
-			if den.Match != "" && inTree(den.Path, to.path) && !inTree(den.Path, from.path) {
+			if den.Match != "" && profiles.Within(den.Path, to.path) && !profiles.Within(den.Path, from.path) {
 				return ruling{errno: errXdev, path: to.path, access: profiles.Create, verdict: profiles.Verdict{Denial: den}, unsaid: true}
 			}
 			// One that leaves an exception brings along what only the exception
@@ -499,7 +499,7 @@ func (d *decider) arrive(from place, k kind, to place) ruling {
 
 func holdsException(den *profiles.Denial, path string) bool {
 	for _, e := range den.Except {
-		if strings.HasPrefix(e, "/") && inTree(path, e) {
+		if strings.HasPrefix(e, "/") && profiles.Within(path, e) {
 			return true
 		}
 	}
@@ -530,7 +530,7 @@ func (d *decider) gain(from, to place) ruling {
 // is next used, what the name elsewhere stands for may be denied. What wants to
 // move copies.
 func (d *decider) across(from, to place) ruling {
-	if d.apart != "" && inTree(d.apart, from.path) != inTree(d.apart, to.path) {
+	if profiles.Within(d.apart, from.path) != profiles.Within(d.apart, to.path) {
 		return ruling{errno: errXdev, path: to.path, access: profiles.Create, unsaid: true}
 	}
 	return ruling{}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"skillrun/profiles"
 )
 
 // fileID is the identity of a file or directory while it exists.
@@ -269,7 +271,7 @@ func (l *ledger) controlMade(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case slices.ContainsFunc(l.control, func(c string) bool { return inTree(c, path) }):
+	case slices.ContainsFunc(l.control, func(c string) bool { return profiles.Within(c, path) }):
 	case len(l.control) < controlsMost:
 		l.control = append(l.control, path)
 	default:
@@ -305,7 +307,7 @@ func (l *ledger) controls() (list []string, more int) {
 		names := []string{c}
 		for _, m := range l.moves {
 			for _, name := range names {
-				if !inTree(m.from, name) {
+				if !profiles.Within(m.from, name) {
 					continue
 				}
 				switch to := m.to + name[len(m.from):]; {

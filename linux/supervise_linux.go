@@ -729,7 +729,7 @@ func (s *Supervisor) Unstarted() (program, hidden string) {
 	}
 	for dir := path.Dir(*p); ; dir = path.Dir(dir) {
 		for _, h := range s.config.Hidden {
-			if inTree(dir, h) {
+			if profiles.Within(dir, h) {
 				return *p, h
 			}
 		}

@@ -67,7 +67,7 @@ func (r *request) fresh(o *object, k kind) bool {
 // The kernel would say EEXIST, and no program knows what to do about that: in the
 // user's home there is neither a link nor a directory.
 func (r *request) led() {
-	if home := r.s.config.Home; home == "" || !inTree(home, r.a.place.path) || r.a.look() != 0 || r.a.kind != symlink {
+	if !profiles.Within(r.s.config.Home, r.a.place.path) || r.a.look() != 0 || r.a.kind != symlink {
 		return
 	}
 	e := r.resolve(&r.b, unix.AT_FDCWD, r.a.place.path, followOpen)

@@ -89,7 +89,7 @@ const mostPassed = 4096
 // is lost is a line. Not so in /proc or through it, where paths are of one process
 // today and of another tomorrow.
 func (r *request) pass() {
-	if r.watch[0] == '/' && !r.jumped && !inTree("/proc", r.a.place.path) {
+	if r.watch[0] == '/' && !r.jumped && !profiles.Within("/proc", r.a.place.path) {
 		if r.s.passed == nil || len(r.s.passed) >= mostPassed {
 			r.s.passed = map[string]bool{}
 		}

@@ -181,7 +181,7 @@ func (s *Supervisor) inView(fd int) unix.Errno {
 // elsewhere says whether what is open at p only has the path of something of the
 // run's own: from a directory that the caller got from outside ".." leads there, too.
 func (s *Supervisor) elsewhere(fd int, p string) bool {
-	if !slices.ContainsFunc(s.config.Private, func(dir string) bool { return inTree(dir, p) }) {
+	if !slices.ContainsFunc(s.config.Private, func(dir string) bool { return profiles.Within(dir, p) }) {
 		return false
 	}
 	id, ok := mountOf(fd)
@@ -338,7 +338,7 @@ func (r *request) beside(o, a *object, from, to string, e *unix.Errno) bool {
 // lies beneath a Redirect, unless the Profile grants something there.
 func redirected(list []Redirect, d *decider, p string) (by Redirect, rest string, ok bool) {
 	for _, rd := range list {
-		if inTree(rd.From, p) && !d.knows(p) && (p == rd.From || !d.onTheWay(p)) {
+		if profiles.Within(rd.From, p) && !d.knows(p) && (p == rd.From || !d.onTheWay(p)) {
 			return rd, p[len(rd.From):], true
 		}
 	}

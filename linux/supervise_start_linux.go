@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"skillrun/profiles"
 )
 
 // serveStart tells of a program that may not be started. The caller goes on in any
@@ -24,7 +26,7 @@ func serveStart(r *request) {
 // too: its rules are of what was there at the start, whatever has the name since.
 func (s *Supervisor) startable(path string) bool {
 	return s.config.Starts == nil || slices.ContainsFunc(s.config.Starts, func(tree string) bool {
-		return inTree(tree, path) && s.starts[tree] == identityOf(tree)
+		return profiles.Within(tree, path) && s.starts[tree] == identityOf(tree)
 	})
 }
 

@@ -27,10 +27,10 @@ func (c *compiler) mask() {
 	var rest []point
 	var masked string // the last directory masked: what is beneath is hidden with it
 	for i, p := range c.points {
-		if masked != "" && inTree(masked, p.path) {
+		if masked != "" && profiles.Within(masked, p.path) {
 			continue
 		}
-		below := i+1 < len(c.points) && inTree(p.path, c.points[i+1].path) && c.exceptBeneath(p.path)
+		below := i+1 < len(c.points) && profiles.Within(p.path, c.points[i+1].path) && c.exceptBeneath(p.path)
 		if !c.useless(p.path) || below || !c.inGrant(p.path) {
 			rest = append(rest, p)
 			continue
@@ -43,7 +43,7 @@ func (c *compiler) mask() {
 			rest = append(rest, p)
 		case c.respelt(p.path):
 			rest = append(rest, p)
-		case info.IsDir() && slices.ContainsFunc(c.plan.Empty, func(file string) bool { return inTree(p.path, file) }):
+		case info.IsDir() && slices.ContainsFunc(c.plan.Empty, func(file string) bool { return profiles.Within(p.path, file) }):
 			rest = append(rest, p)
 		case info.IsDir():
 			masked = p.path
@@ -92,7 +92,7 @@ func (c *compiler) respelt(p string) bool {
 func (c *compiler) empty() {
 	for _, p := range c.p.Empty {
 		info, ok := c.lstat(p)
-		if ok && info.Mode().IsRegular() && !inTree("/proc", p) && !c.p.Allows(p, profiles.Read).Allowed {
+		if ok && info.Mode().IsRegular() && !profiles.Within("/proc", p) && !c.p.Allows(p, profiles.Read).Allowed {
 			c.plan.Empty = append(c.plan.Empty, p)
 		}
 	}
@@ -118,7 +118,7 @@ func (c *compiler) leaveMasks() {
 func (c *compiler) exceptBeneath(dir string) bool {
 	for i := range c.p.Denials {
 		for _, e := range c.p.Denials[i].Except {
-			if !strings.HasPrefix(e, "/") || inTree(dir, e) {
+			if !strings.HasPrefix(e, "/") || profiles.Within(dir, e) {
 				return true
 			}
 		}
@@ -128,7 +128,7 @@ func (c *compiler) exceptBeneath(dir string) bool {
 
 // inGrant says whether some rule grants p or something above it.
 func (c *compiler) inGrant(p string) bool {
-	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p || r.Tree && inTree(r.Path, p) })
+	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p || r.Tree && profiles.Within(r.Path, p) })
 }
 
 // mounts builds the rest of the run's own view: its processes, read-only kernel
@@ -152,7 +152,7 @@ func (c *compiler) mounts() {
 	}
 	for i := range c.plan.Layers {
 		for j := range c.plan.Layers[i].Rules {
-			if r := &c.plan.Layers[i].Rules[j]; inTree("/proc", r.Path) {
+			if r := &c.plan.Layers[i].Rules[j]; profiles.Within("/proc", r.Path) {
 				r.Late = true // the run's own procfs is another file system
 			}
 		}
@@ -174,13 +174,13 @@ func (c *compiler) mounts() {
 // workspace kept inside the run's own /tmp would be granted with it. Then the
 // supervisor redirects names instead.
 func (c *compiler) private(s Substitute) (Mount, bool) {
-	if info, ok := c.lstat(s.From); !ok || !info.IsDir() || inTree(s.From, c.facts.Dir) {
+	if info, ok := c.lstat(s.From); !ok || !info.IsDir() || profiles.Within(s.From, c.facts.Dir) {
 		return Mount{}, false
 	}
 	m := Mount{Kind: MountPrivate, Target: s.From, Source: s.To}
 	for p := range c.granted {
 		switch {
-		case !inTree(s.From, p):
+		case !profiles.Within(s.From, p):
 		case slices.Contains(c.facts.Own, p):
 			m.Keep = append(m.Keep, p)
 		default:

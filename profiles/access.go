@@ -216,7 +216,7 @@ func (d *Denial) Holders(path string) int {
 func (d *Denial) exceptsPath(path string) bool {
 	for _, e := range d.Except {
 		if strings.HasPrefix(e, "/") {
-			if _, ok := beneath(e, path); ok {
+			if Within(e, path) {
 				return true
 			}
 		}
@@ -301,16 +301,12 @@ func (d *Denial) Spares(path string) bool {
 
 // covers says whether the rule applies to path.
 func (r *PathRule) covers(path string) bool {
-	if !r.Tree {
-		return r.Path == path
-	}
-	_, ok := beneath(r.Path, path)
-	return ok
+	return r.Path == path || r.Tree && Within(r.Path, path)
 }
 
-// beneath is the same for the Path of a denial.
+// beneath is Beneath for the Path of a denial.
 func (d *Denial) beneath(path string) (rest string, ok bool) {
-	if rest, ok := beneath(d.Path, path); ok || !d.AnyCase {
+	if rest, ok := Beneath(d.Path, path); ok || !d.AnyCase {
 		return rest, ok
 	}
 	return beneathFolded(d.Path, path)
@@ -318,7 +314,7 @@ func (d *Denial) beneath(path string) (rest string, ok bool) {
 
 // leadsTo says the same of what is above the Path of a denial.
 func (d *Denial) leadsTo(path string) bool {
-	_, ok := beneath(path, d.Path)
+	ok := Within(path, d.Path)
 	if !ok && d.AnyCase {
 		_, ok = beneathFolded(path, d.Path)
 	}
@@ -328,7 +324,7 @@ func (d *Denial) leadsTo(path string) bool {
 // beneathFolded is beneath in whatever letters.
 func beneathFolded(root, path string) (rest string, ok bool) {
 	if root == "/" {
-		return beneath(root, path)
+		return Beneath(root, path)
 	}
 	// Most paths differ early.
 	for i := 0; i < len(root) && i < len(path) && root[i]|path[i] < utf8.RuneSelf; i++ {
@@ -353,22 +349,23 @@ func beneathFolded(root, path string) (rest string, ok bool) {
 	return strings.TrimPrefix(path[end:], "/"), true
 }
 
-// beneath says whether path is root or lies beneath it, and gives the rest
-// without a leading slash ("" for root itself).
-func beneath(root, path string) (rest string, ok bool) {
+// Within says whether path is root or lies beneath it, by its name. Nothing lies in "".
+func Within(root, path string) bool {
+	_, ok := Beneath(root, path)
+	return ok
+}
+
+// Beneath is Within, and gives what follows root without a leading slash, "" for
+// root itself.
+func Beneath(root, path string) (rest string, ok bool) {
 	if root == "/" {
 		return strings.TrimPrefix(path, "/"), strings.HasPrefix(path, "/")
 	}
-	if !strings.HasPrefix(path, root) {
+	rest, ok = strings.CutPrefix(path, root)
+	if !ok || root == "" || rest != "" && rest[0] != '/' {
 		return "", false
 	}
-	if len(path) == len(root) {
-		return "", true
-	}
-	if path[len(root)] != '/' {
-		return "", false
-	}
-	return path[len(root)+1:], true
+	return strings.TrimPrefix(rest, "/"), true
 }
 
 // matchAny says whether pattern matches the last components of rel or of any

@@ -44,7 +44,7 @@ func written(file string, note func(at string, s step)) func(at string, s step) 
 		return nil
 	}
 	return func(at string, s step) {
-		if _, above := beneath(at, file); above && s == upFrom {
+		if Within(at, file) && s == upFrom {
 			at, s = file, inPlace
 		}
 		note(at, s)

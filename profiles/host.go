@@ -148,12 +148,11 @@ var systemTrees = [...]string{"/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx
 // OfSystem says whether what has a name is in one of the system's own trees. Who lets
 // a run write there has given away programs, too.
 func OfSystem(name string) bool {
-	if _, source := beneath("/usr/src", name); source {
+	if Within("/usr/src", name) {
 		return false
 	}
 	return slices.ContainsFunc(systemTrees[:], func(tree string) bool {
-		_, ok := beneath(tree, name)
-		return ok
+		return Within(tree, name)
 	})
 }
 
@@ -204,7 +203,7 @@ func (h *Host) walk(name string, note func(at string, s step)) (found, rest stri
 			rest = after
 			continue
 		case "..":
-			if _, above := beneath(found, link); above {
+			if Within(found, link) {
 				note(link, inPlace)
 			} else {
 				note(found, upFrom)

@@ -218,9 +218,9 @@ func commonHosts(h, k *HostRule) []string {
 		return loopbackHosts(pb)
 	case isA || isB:
 		return nil
-	case within(a, b):
+	case underWildcard(a, b):
 		return []string{a}
-	case within(b, a):
+	case underWildcard(b, a):
 		return []string{b}
 	}
 	return nil
@@ -233,8 +233,8 @@ func (h *HostRule) Shares(k *HostRule) (some, all bool) {
 	return len(both) > 0, len(both) == 1 && both[0] == k.Host
 }
 
-// within says whether all names that a names lie beneath the wildcard b.
-func within(a, b string) bool {
+// underWildcard says whether all names that a names lie beneath the wildcard b.
+func underWildcard(a, b string) bool {
 	suffix, ok := strings.CutPrefix(b, "*")
 	return ok && strings.HasSuffix(a, suffix) && len(strings.TrimPrefix(a, "*")) > len(suffix)
 }

@@ -20,9 +20,7 @@ func Overlapping(mounts []Mount) []Mount {
 	var kept []Mount
 	for i, m := range mounts {
 		for _, k := range byDevice[m.Device] {
-			_, within := beneath(m.Root, mounts[k].Root)
-			_, around := beneath(mounts[k].Root, m.Root)
-			if k != i && (within || around) {
+			if k != i && (Within(m.Root, mounts[k].Root) || Within(mounts[k].Root, m.Root)) {
 				kept = append(kept, m)
 				break
 			}
@@ -39,10 +37,10 @@ func (h *Host) Aliases(name string) []string {
 	if at < 0 {
 		return nil
 	}
-	rest, _ := beneath(h.Mounts[at].Point, name)
+	rest, _ := Beneath(h.Mounts[at].Point, name)
 	inside := path.Join(h.Mounts[at].Root, rest)
 	for i, m := range h.Mounts {
-		if rest, ok := beneath(m.Root, inside); ok && i != at && m.Device == h.Mounts[at].Device {
+		if rest, ok := Beneath(m.Root, inside); ok && i != at && m.Device == h.Mounts[at].Device {
 			if alias := path.Join(m.Point, rest); alias != name && !slices.Contains(names, alias) {
 				names = append(names, alias)
 			}
@@ -56,7 +54,7 @@ func (h *Host) Aliases(name string) []string {
 func (h *Host) mountOf(name string) int {
 	at := -1
 	for i, m := range h.Mounts {
-		if _, ok := beneath(m.Point, name); ok && (at < 0 || len(m.Point) >= len(h.Mounts[at].Point)) {
+		if Within(m.Point, name) && (at < 0 || len(m.Point) >= len(h.Mounts[at].Point)) {
 			at = i
 		}
 	}
@@ -89,7 +87,7 @@ func (h *Host) within(name string) []string {
 	names := []string{name}
 	for i, m := range h.Mounts {
 		first := slices.IndexFunc(h.Mounts, func(o Mount) bool { return o.Device == m.Device }) == i
-		if rest, ok := beneath(name, m.Point); ok && rest != "" && first {
+		if rest, ok := Beneath(name, m.Point); ok && rest != "" && first {
 			names = append(names, m.Point)
 		}
 	}
@@ -104,7 +102,7 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 		alias.Path, alias.Except = to, nil
 		for _, e := range d.Except {
 			if strings.HasPrefix(e, "/") {
-				rest, ok := beneath(from, e)
+				rest, ok := Beneath(from, e)
 				if !ok {
 					continue
 				}
@@ -112,7 +110,7 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 			}
 			alias.Except = append(alias.Except, e)
 		}
-		rest, _ := beneath(d.Path, from)
+		rest, _ := Beneath(d.Path, from)
 		switch {
 		case rest == "":
 			denials = append(denials, alias)
@@ -135,7 +133,7 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 		}
 	}
 	for _, to := range h.Aliases(at) {
-		if _, around := beneath(to, at); !around { // all of it: of that, at shows a part
+		if !Within(to, at) { // all of it: of that, at shows a part
 			add(at, to)
 		}
 	}
@@ -144,10 +142,10 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 	if on < 0 {
 		return denials
 	}
-	rest, _ := beneath(h.Mounts[on].Point, at)
+	rest, _ := Beneath(h.Mounts[on].Point, at)
 	inside := path.Join(h.Mounts[on].Root, rest)
 	for i, m := range h.Mounts {
-		if rest, ok := beneath(inside, m.Root); ok && rest != "" && i != on && m.Device == h.Mounts[on].Device {
+		if rest, ok := Beneath(inside, m.Root); ok && rest != "" && i != on && m.Device == h.Mounts[on].Device {
 			if from := path.Join(at, rest); from != m.Point {
 				add(from, m.Point)
 			}
@@ -160,8 +158,7 @@ func (h *Host) aliased(d *Denial, at string) (denials []Denial) {
 // tree that holds it.
 func (p *Profile) grantsNear(name string) bool {
 	return slices.ContainsFunc(p.Paths, func(r PathRule) bool {
-		_, under := beneath(name, r.Path)
-		return under || r.covers(name)
+		return Within(name, r.Path) || r.covers(name)
 	})
 }
 
@@ -169,7 +166,6 @@ func (p *Profile) grantsNear(name string) bool {
 // apart.
 func (p *Profile) Changes(name string) bool {
 	return slices.ContainsFunc(p.Paths, func(r PathRule) bool {
-		_, under := beneath(name, r.Path)
-		return r.Access&Change != 0 && (under || r.covers(name))
+		return r.Access&Change != 0 && (Within(name, r.Path) || r.covers(name))
 	})
 }

@@ -79,9 +79,7 @@ func SensitivePaths(h *Host) []Denial {
 
 // holdsHome says whether one of the user's homes is dir or lies beneath it.
 func (h *Host) holdsHome(dir string) bool {
-	_, home := beneath(dir, h.Home)
-	_, account := beneath(dir, h.Account)
-	return home || account || dir == "/"
+	return Within(dir, h.Home) || Within(dir, h.Account) || dir == "/"
 }
 
 // SocketWarning says what whoever talks to the unix socket at path (or the

@@ -127,7 +127,7 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 		_, err := h.lstat(target)
 		gone := err != nil
 		tree, inside := s.treeOf(target)
-		_, above := beneath(target, s.Root)
+		above := Within(target, s.Root)
 		for _, d := range leading {
 			of := Denial{Path: tree, Except: d.Except}
 			if d.Covers(name) && above && d.Class == Control {
@@ -173,7 +173,7 @@ func (s *Sift) through(h *Host, name string, leading []*Denial) {
 // treeOf gives the tree in which something may be a secret: the root, or another that
 // was granted. All of that is none, nor what the system and toolchains have.
 func (s *Sift) treeOf(target string) (tree string, ok bool) {
-	if _, ok := beneath(s.Root, target); ok {
+	if Within(s.Root, target) {
 		return s.Root, true
 	}
 	if OfSystem(target) {
@@ -229,7 +229,7 @@ func (s *Sift) beyond(h *Host, d *Denial) {
 			all := Denial{Path: s.Root, Access: d.Access, Class: d.Class, Origin: d.Origin}
 			s.add(all)
 			if tree, ok := s.treeOf(d.Path); ok {
-				if _, above := beneath(tree, s.Root); !above {
+				if !Within(tree, s.Root) {
 					all.Path = tree
 					s.add(all)
 				}

@@ -39,7 +39,7 @@ func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 			for _, sub := range subs {
 				for _, name := range look.glob(place, sub) {
 					at, _, _ := look.at(name)
-					if _, inside := beneath(root, at); inside {
+					if Within(root, at) {
 						rules = look.grant(rules, name, access, origin)
 					}
 				}
@@ -141,11 +141,11 @@ func (l *lookout) proves(row *toolRow, at, workspace string) bool {
 	if !slices.Contains(row.Read, ".") && !slices.Contains(row.Exec, ".") {
 		return true
 	}
-	if _, inside := beneath(workspace, at); inside && workspace != "" {
+	if Within(workspace, at) {
 		return true
 	}
 	written, err := l.host.Written()
-	if err != nil || slices.ContainsFunc(written, func(tree string) bool { _, inside := beneath(tree, at); return inside }) {
+	if err != nil || slices.ContainsFunc(written, func(tree string) bool { return Within(tree, at) }) {
 		return false
 	}
 	for dir, ok := at, true; ok && !l.host.holdsHome(dir); dir, ok = above(dir) {
@@ -163,8 +163,7 @@ func (l *lookout) leaves(tree, name string) bool {
 	}
 	inside := func(name string) bool {
 		at, _, _ := l.at(name)
-		_, ok := beneath(tree, at)
-		return ok
+		return Within(tree, at)
 	}
 	if inside(name) {
 		return false

@@ -129,7 +129,7 @@ func (d *Denial) validate() error {
 		if err := cleanPath(e); err != nil {
 			return fmt.Errorf("exception %q: %w", e, err)
 		}
-		if rest, ok := beneath(d.Path, e); !ok || rest == "" {
+		if rest, ok := Beneath(d.Path, e); !ok || rest == "" {
 			return fmt.Errorf("exception %q: not beneath the denied path", e)
 		}
 	}

@@ -101,7 +101,7 @@ func RepositoryControls(dir string) []Denial {
 // lies in, or is, by its name; "" if it lies in none. No right follows from that: it
 // is what a question or a hint about deleting path is best about.
 func OutputDirectory(root, path string) string {
-	rel, ok := beneath(root, path)
+	rel, ok := Beneath(root, path)
 	for end := 0; ok && end < len(rel); end++ {
 		first := end
 		for end < len(rel) && rel[end] != '/' {

@@ -257,6 +257,9 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 // an error it is closed.
 func (s *Supervisor) Serve(run Begun) error {
 	s.run, s.listener = run, run.Listener
+	if run.Interrupts {
+		s.placed = 1
+	}
 	root := "/proc/" + strconv.Itoa(run.Process) + "/root"
 	if run.Root > 0 {
 		root = "/proc/self/fd/" + strconv.Itoa(run.Root)

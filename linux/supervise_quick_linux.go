@@ -114,6 +114,7 @@ func (p *performers) runQuick(q *quick) {
 	blockSignals()
 	shortTurns()
 	q.w.tid = unix.Gettid()
+	q.near.learn()
 	err := p.restrict()
 	q.w.started <- err
 	if err != nil {
@@ -190,7 +191,7 @@ func (q *quick) make(job uint32) {
 			q.inject.id, q.inject.srcfd = q.id, uint32(q.result)
 			q.near.keep()
 			n, e := sys(syscall.SYS_IOCTL, q.listener, unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&q.inject)))
-			q.near.release()
+			q.near.release(e)
 			sys(syscall.SYS_CLOSE, q.result, 0, 0)
 			q.result, q.errno = n, e
 		}

@@ -15,7 +15,7 @@ import (
 // between would have to be freed by the run and taken within microseconds.
 func serveSchedule(r *request) {
 	tid := int(int32(r.arg(r.call.path)))
-	if r.call.nr == unix.SYS_SCHED_SETAFFINITY && tid != 0 && tid != r.tid {
+	if r.call.nr == unix.SYS_SCHED_SETAFFINITY {
 		r.s.leavePlaces()
 	}
 	if r.s.config.OwnProcesses || tid == 0 || tid == r.tid {

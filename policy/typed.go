@@ -62,6 +62,9 @@ func begins(argv []string, declared string) bool {
 	}
 	for i := range words {
 		word, have := plainPath(words[i]), plainPath(argv[i])
+		if i == 0 && sameProgram(word, have) {
+			continue
+		}
 		if file, ok := strings.CutPrefix(have, word); i == len(words)-1 && ok && strings.HasSuffix(word, "/") {
 			return file != "" && !strings.ContainsAny(file, "*?[") && !strings.Contains("/"+file+"/", "/../")
 		}
@@ -79,4 +82,31 @@ func plainPath(word string) string {
 		return rest
 	}
 	return word
+}
+
+// sameProgram says whether two names that PATH is searched for are one interpreter's:
+// which of them a machine has is its distribution's choice. python3.12 is python3, and
+// is not python3.11; python2 is another.
+func sameProgram(a, b string) bool {
+	a, minorA := program(a)
+	b, minorB := program(b)
+	return a == b && (minorA == minorB || minorA == "" || minorB == "")
+}
+
+// program gives one name for all of an interpreter, and its minor version if that is
+// part of the name.
+func program(name string) (one, minor string) {
+	one, minor, dotted := strings.Cut(name, ".")
+	if dotted && (one != "python3" && one != "pip3" || minor == "" || strings.Trim(minor, "0123456789") != "") {
+		return name, ""
+	}
+	switch one {
+	case "python":
+		one = "python3"
+	case "pip":
+		one = "pip3"
+	case "nodejs":
+		one = "node"
+	}
+	return one, minor
 }

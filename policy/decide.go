@@ -316,8 +316,6 @@ func deniedCommand(e *Entry, command string) *Pattern {
 // allowedCommand says whether a command is one simple command that begins with
 // one of the prefixes. Anything with shell syntax in it is not.
 func allowedCommand(prefixes []Text, command string) bool {
-	if strings.ContainsAny(command, ";&|<>`$(){}\n\\") {
-		return false
-	}
-	return slices.ContainsFunc(prefixes, func(p Text) bool { return begins(strings.Fields(command), p.Value) })
+	argv, ok := shellWords(command, shellSyntax)
+	return ok && slices.ContainsFunc(prefixes, func(p Text) bool { return begins(argv, p.Value) })
 }

@@ -59,3 +59,6 @@ func (n *node) any() any {
 
 // ScriptOf is the script that a command names.
 func ScriptOf(command []string) string { return scriptOf(command) }
+
+// ShellWords are the words of a typed command.
+func ShellWords(text string) (words []string, ok bool) { return shellWords(text, shellSyntax) }

@@ -278,6 +278,9 @@ func specify(e *Entry, tool, specifier string) error {
 		if strings.ContainsAny(prefix, "*") {
 			return errorAt(e.Pos, "%s(%s): only a \"*\" at the end is understood", tool, specifier)
 		}
+		if _, ok := shellWords(prefix, ""); !ok {
+			return errorAt(e.Pos, "%s(%s): a quote has no end", tool, specifier)
+		}
 		if prefix != "" {
 			c.AllowedCommands = []Text{{prefix, e.Pos}}
 		}
@@ -293,18 +296,26 @@ func specify(e *Entry, tool, specifier string) error {
 	return nil
 }
 
-// Locate puts the directory of the skill into declared commands, where its text has it
-// by a variable: Bash(${CLAUDE_SKILL_DIR}/scripts/x.sh *).
+// Locate puts the directory of the skill into declared commands, where their text has it
+// by a variable: Bash(${CLAUDE_SKILL_DIR}/scripts/x.sh *). It is part of one word there,
+// whatever its name.
 func (d *Document) Locate(dir string) {
-	if strings.ContainsAny(dir, " \t\n") {
-		return // it would be several words
-	}
 	for i := range d.Entries {
 		commands := d.Entries[i].Constraints.AllowedCommands
 		for k := range commands {
-			for _, name := range [...]string{"${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "${SKILL_DIR}/", "$SKILL_DIR/"} {
-				commands[k].Value = strings.ReplaceAll(commands[k].Value, name, dir+"/")
+			if !strings.Contains(commands[k].Value, "SKILL_DIR") {
+				continue
 			}
+			words, _ := shellWords(commands[k].Value, "")
+			for w := range words {
+				for _, name := range [...]string{"${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "${SKILL_DIR}/", "$SKILL_DIR/"} {
+					words[w] = strings.ReplaceAll(words[w], name, dir+"/")
+				}
+				if strings.ContainsAny(words[w], " \t'\"\\") || words[w] == "" {
+					words[w] = "'" + strings.ReplaceAll(words[w], "'", `'"'"'`) + "'"
+				}
+			}
+			commands[k].Value = strings.Join(words, " ")
 		}
 	}
 }

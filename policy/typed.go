@@ -56,8 +56,8 @@ func (l *layer) typed(argv []string, now time.Time) string {
 // begins says whether a command has the words that a declared one begins with, of
 // which a directory at the end is for what lies in it.
 func begins(argv []string, declared string) bool {
-	words := strings.Fields(declared)
-	if len(argv) < len(words) {
+	words, ok := shellWords(declared, "")
+	if !ok || len(argv) < len(words) {
 		return false
 	}
 	for i := range words {
@@ -73,6 +73,49 @@ func begins(argv []string, declared string) bool {
 		}
 	}
 	return len(words) > 0
+}
+
+// shellSyntax is what has a shell do more, outside of quotes, than take words as they
+// are. In double quotes "$", "`" and "\\" still do.
+const shellSyntax = ";&|<>`$(){}\n\\"
+
+// shellWords cuts a text where a shell does, and takes the quotes away. It fails where
+// a quote does not end, and on any of syntax, with which a shell may see something else:
+// other words, or another command.
+func shellWords(text, syntax string) (words []string, ok bool) {
+	var word []byte
+	var quote byte
+	begun, quoted, literal := false, false, true
+	end := func() {
+		if begun {
+			words = append(words, string(word))
+			// "~" is a home, and no more than a name where any of the word is quoted.
+			literal = literal && (syntax == "" || !quoted || len(word) == 0 || word[0] != '~')
+		}
+		word, begun, quoted = nil, false, false
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, begun, quoted = c, true, true
+		case quote == 0 && (c == ' ' || c == '\t'):
+			end()
+		case quote == 0 && c == '\\' && i+1 < len(text) && text[i+1] != '\n':
+			i++
+			word, begun, quoted = append(word, text[i]), true, true
+		case quote == 0 && c == '#' && !begun && syntax != "": // the rest is a comment
+			return words, literal && !strings.Contains(text[i:], "\n")
+		case quote != '\'' && strings.IndexByte(syntax, c) >= 0 && (quote == 0 || strings.IndexByte("$`\\", c) >= 0):
+			return nil, false
+		default:
+			word, begun = append(word, c), true
+		}
+	}
+	end()
+	return words, literal && quote == 0
 }
 
 // plainPath leaves the "./" out of "./scripts/x", which "scripts/x" is, too; "x" is not

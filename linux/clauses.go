@@ -69,6 +69,10 @@ func (c *compiler) performer() (who string, highest profiles.Strength) {
 	return "supervisor", profiles.Kernel
 }
 
+// besideNote is that of what Landlock cannot grant by itself: a name that is to be made,
+// or to go.
+const besideNote = "a name is granted alone: the supervisor holds it apart from those beside it"
+
 func (c *compiler) receiptFiles() {
 	f, sup, nested, land := c.f, c.supervise, c.plan.Nested, c.f.Landlock > 0
 	supervisor, highest := c.performer()
@@ -81,8 +85,6 @@ func (c *compiler) receiptFiles() {
 		// one reason alone: there is one.
 		unheld = "another run or tool listens to this run's calls: what it makes for it, this run's Landlock does not see"
 	}
-	const besideNote = "a granted name is not there yet: the supervisor holds it apart from those beside it"
-
 	switch {
 	case unheld != "":
 		c.add(profiles.ClauseRead, profiles.None, "", unheld)
@@ -224,6 +226,8 @@ func (c *compiler) receiptShould() {
 	switch {
 	case !c.writesNames():
 		c.add(profiles.ClauseKeep, highest, "landlock", "")
+	case c.beside&profiles.Delete != 0 && !c.keeps():
+		c.add(profiles.ClauseKeep, profiles.Supervised, supervisor, besideNote)
 	case !c.keeps():
 		c.add(profiles.ClauseKeep, profiles.Kernel, "deleting is granted", "")
 	case c.supervise:

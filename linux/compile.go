@@ -180,7 +180,7 @@ type compiler struct {
 	// file lies where the run may create.
 	opens bool
 	// beside says that layer 1 has directories for the sake of single names in
-	// them, which the supervisor holds apart: to be written, to be read.
+	// them, which the supervisor holds apart: to be written, read, deleted.
 	beside profiles.Access
 }
 
@@ -359,8 +359,10 @@ func (c *compiler) landlock() {
 	}
 	for i := range c.p.Paths {
 		if r := &c.p.Paths[i]; c.supervise {
-			if _, ok := c.lstat(r.Path); !ok {
+			if info, ok := c.lstat(r.Path); !ok {
 				c.grantName(r)
+			} else if !info.IsDir() || c.p.Workspace != "" && inTree(c.p.Workspace, path.Dir(r.Path)) {
+				c.grantRemoval(r)
 			}
 		}
 	}
@@ -450,6 +452,23 @@ func (c *compiler) grantName(r *profiles.PathRule) {
 	c.opens = c.opens || a&profiles.Read != 0
 	c.beside |= a
 	c.granted[dir] |= rights(a, true)
+}
+
+// grantRemoval lets the run delete a file where it may change nothing else: that is a
+// right of the directory, too, which the performers get. Directories stay, other than
+// those of a workspace: who has what is in ~/Downloads deleted means to keep that.
+func (c *compiler) grantRemoval(r *profiles.PathRule) {
+	dir := path.Dir(r.Path)
+	if dir == "/" || r.Access&^c.denied(r.Path, r.Access)&profiles.Delete == 0 {
+		return
+	}
+	for i := range c.p.Paths {
+		if o := &c.p.Paths[i]; o.Tree && inTree(o.Path, dir) && o.Access&(profiles.Create|profiles.Delete) != 0 {
+			return // they have it already
+		}
+	}
+	c.beside |= profiles.Delete
+	c.granted[dir] |= rights(profiles.Delete, true)
 }
 
 // together gives a rule's access, and where it lets the run create, what other

@@ -52,6 +52,53 @@ func TestManySecretsCarved(t *testing.T) {
 	}
 }
 
+// A file that may be deleted where nothing else may be changed is a matter of its
+// directory, for which the performers answer alone: not the command, and nobody without
+// a supervisor. A directory outside of the workspace stays.
+func TestRemovalGrantedAlone(t *testing.T) {
+	files := fstest.MapFS{"w/file": {}, "w/sub/x": {}, "home/file": {}, "home/sub/x": {}, "open/file": {}, "denied/file": {}}
+	const removeFile = 1 << 5
+	for _, c := range []struct {
+		file, dir string
+		want      bool
+	}{
+		{"/w/file", "/w", true},
+		{"/w/sub", "/w", true},
+		{"/home/file", "/home", true},
+		{"/home/sub", "/home", false},
+		{"/denied/file", "/denied", false},
+		{"/w", "/", false},
+	} {
+		p := &profiles.Profile{
+			Workspace: "/w",
+			Paths: []profiles.PathRule{
+				{Path: c.file, Tree: true, Access: profiles.Delete},
+				{Path: "/open", Tree: true, Access: profiles.Create},
+				{Path: "/open/file", Access: profiles.Delete},
+			},
+			Denials: []profiles.Denial{{Path: "/denied/file", Access: profiles.AllAccess}},
+		}
+		for _, supervise := range []bool{true, false} {
+			plan := linux.Compile(p, linux.Features{UID: 1000, Landlock: 7, Seccomp: true, Notify: true}, linux.Facts{FS: files, Supervise: supervise})
+			for i, layer := range plan.Layers {
+				got := slices.ContainsFunc(layer.Rules, func(r linux.LandRule) bool { return r.Path == c.dir && r.Access&removeFile != 0 })
+				if got != (c.want && supervise && i == 0) {
+					t.Errorf("%s, supervised %v: layer %d grants removing in %s: %v", c.file, supervise, i+1, c.dir, got)
+				}
+			}
+			want := profiles.Kernel
+			if c.want && supervise {
+				want = profiles.Supervised
+			}
+			for _, clause := range plan.Receipt {
+				if clause.Name == profiles.ClauseWrite && clause.Strength != want {
+					t.Errorf("%s, supervised %v: fs.write is %v, want %v", c.file, supervise, clause.Strength, want)
+				}
+			}
+		}
+	}
+}
+
 // A directory in which secrets cannot be looked for is denied with all that may
 // be in it, if the run could reach something there by name, or open it first.
 func TestClosedDirectoriesDenied(t *testing.T) {

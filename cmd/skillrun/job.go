@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -61,6 +62,9 @@ type job struct {
 	ends     time.Time      // of the answer that was kept, zero for never
 	accepted []string       // keys of confirm entries that the user accepted
 	given    []policy.Entry // grants in answer to a question
+	// deletes are the directories that the command names to be deleted; nil in a
+	// session, which has asked of them.
+	deletes func() []string
 }
 
 // policyFlags are the flags of run, explain and profile that decide rights.
@@ -91,6 +95,7 @@ type answers struct {
 // newJob brings together what has a say.
 func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 	j := &job{argv: command}
+	j.deletes = sync.OnceValue(j.toDelete)
 	// An empty value is a variable that the caller forgot to set, and not the
 	// same as no flag.
 	for _, name := range [...]string{"skill", "manifest", "workspace", "approve", "preset", "report", "path", "host", "env"} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"skillrun/policy"
+	"skillrun/policy/scan"
 	"skillrun/profiles"
 	"skillrun/sandbox"
 	"skillrun/sandbox/egress"
@@ -58,7 +59,7 @@ func changesSkill(p *profiles.Profile, d *sandbox.Refusal) bool {
 // the answers for the next run, nil for none.
 func (r *recorder) offer(code int, release func()) (*answers, error) {
 	j := r.job
-	list := together(r.lifting, r.profile.Workspace)
+	list := together(j, r.lifting, r.profile.Workspace)
 	if code == 0 || j.approve != policy.ApproveAsk || len(list) == 0 || len(list) > offered ||
 		!isTerminal(os.Stdin) || !isTerminal(os.Stderr) {
 		return nil, nil
@@ -129,17 +130,42 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 const fewDeletions = 3
 
 // deletion gives the directory whose grant stands for what was not deleted, "" if
-// there is none: who removes one file of a build's output means all of it.
-func deletion(d *sandbox.Refusal, workspace string) string {
+// there is none: who removes one file of a build's output means all of it, and a
+// command that names a directory to be deleted (rm -r) is refused what is in it first.
+func deletion(j *job, d *sandbox.Refusal, workspace string) string {
 	if d.Access&profiles.Delete == 0 || d.Verdict.Denial != nil || d.Inner || workspace == "" {
 		return ""
 	}
-	return profiles.OutputDirectory(workspace, d.Path)
+	if dir := profiles.OutputDirectory(workspace, d.Path); dir != "" || j.deletes == nil {
+		return dir
+	}
+	for _, tree := range j.deletes() {
+		if strings.HasPrefix(tree, workspace+"/") && strings.HasPrefix(d.Path, tree+"/") {
+			return tree
+		}
+	}
+	return ""
+}
+
+// toDelete are the directories that the command names to be deleted.
+func (j *job) toDelete() (trees []string) {
+	for _, n := range scan.Command(shellText(j.argv), scan.Env{}).Needs {
+		if n.Capability != "filesystem.delete" || !n.Exact || strings.ContainsAny(n.Target, "*?[~") {
+			continue
+		}
+		if !filepath.IsAbs(n.Target) {
+			n.Target = filepath.Join(j.cwd, n.Target)
+		}
+		if tree, err := j.host.Resolve(n.Target); err == nil {
+			trees = append(trees, tree)
+		}
+	}
+	return trees
 }
 
 // grantOf gives the grant that a line about a refusal tells.
 func grantOf(j *job, d *sandbox.Refusal, workspace string) string {
-	if dir := deletion(d, workspace); dir != "" {
+	if dir := deletion(j, d, workspace); dir != "" {
 		return (&sandbox.Refusal{Path: dir, Access: profiles.Delete}).Grant()
 	}
 	return hostGrant(j, d)
@@ -156,11 +182,11 @@ func hostGrant(j *job, d *sandbox.Refusal) string {
 	return d.Grant()
 }
 
-// outputs takes from a list what was not deleted of builds' output, and gives the
-// directories, each once.
-func outputs(list []lifting, workspace string) (dirs []string, rest []lifting) {
+// outputs takes from a list what was not deleted of builds' output or of what the
+// command names, and gives the directories, each once.
+func outputs(j *job, list []lifting, workspace string) (dirs []string, rest []lifting) {
 	for _, l := range list {
-		dir := deletion(&l.refusal, workspace)
+		dir := deletion(j, &l.refusal, workspace)
 		switch {
 		case dir == "":
 			rest = append(rest, l)
@@ -198,8 +224,8 @@ func deletions(list []lifting, workspace string) (dir string, n int) {
 
 // together has one grant lift more than a few refused deletions, if they are of one
 // tree or cannot be shown each, and all in one directory of a build's output.
-func together(list []lifting, workspace string) []lifting {
-	dirs, kept := outputs(list, workspace)
+func together(j *job, list []lifting, workspace string) []lifting {
+	dirs, kept := outputs(j, list, workspace)
 	dir, n := deletions(kept, workspace)
 	if n > 0 && (dir != workspace || len(kept) > offered) {
 		dirs = append(dirs, dir)
@@ -220,7 +246,7 @@ func together(list []lifting, workspace string) []lifting {
 // where no line about each has said so: a list of old files is not read.
 func (r *recorder) tellDeletions(code int) {
 	workspace := r.profile.Workspace
-	dirs, rest := outputs(r.lifting, workspace)
+	dirs, rest := outputs(r.job, r.lifting, workspace)
 	all := 0
 	for i := range r.lifting {
 		if r.lifting[i].refusal.Access&profiles.Delete != 0 {

@@ -57,7 +57,7 @@ func (r *recorder) wants() (list []session.Want) {
 	for _, u := range r.unchanged {
 		add("filesystem.write", u.root, false)
 	}
-	dirs, rest := outputs(r.lifting, r.profile.Workspace)
+	dirs, rest := outputs(r.job, r.lifting, r.profile.Workspace)
 	for _, dir := range dirs {
 		add("filesystem.delete", dir, true)
 	}

@@ -52,6 +52,8 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		return d.Why
 	case den == nil && changesSkill(p, d):
 		return ofSkill
+	case leads(d) && filepath.Base(d.Path) == ".git":
+		return "leads to what git obeys: git worktree remove, and what else moves a repository, belongs outside of runs"
 	case den != nil && den.Origin.Reason != "":
 		return den.Origin.Reason
 	case socketWarning(j.host, d) != "":
@@ -76,6 +78,9 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	}
 	if den != nil {
 		needs, why := den.Class == profiles.Control || den.Class == profiles.Sensitive && !isTerminal(os.Stderr), lasting(den)
+		if why == "" && leads(d) {
+			why = ofLeading
+		}
 		switch {
 		case needs && why != "":
 			return " - this needs the user: " + why
@@ -110,6 +115,17 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		remedy += " (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach"
 	}
 	return remedy
+}
+
+// ofLeading is why no grant lifts that a name on the way to control files goes away: it
+// is refused for whatever may be there.
+const ofLeading = "no grant of this name lifts it"
+
+// leads says of a refused deletion that not the name is a control file's, but such a
+// file is, or could be, beneath it.
+func leads(d *sandbox.Refusal) bool {
+	den := d.Verdict.Denial
+	return den != nil && den.Class == profiles.Control && d.Access&profiles.Delete != 0 && !den.Covers(d.Path)
 }
 
 // lasting says why no grant of what is refused lifts a denial, "" if one does.

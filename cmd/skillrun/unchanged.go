@@ -31,6 +31,9 @@ func unchangedBy(d *sandbox.Refusal) (unchanged, bool) {
 		return unchanged{}, false
 	}
 	u := unchanged{path: d.Path, lasting: lasting(den)}
+	if u.lasting == "" && leads(d) {
+		u.lasting = ofLeading
+	}
 	if den.Covers(d.Path) && u.lasting == "" {
 		u.root = d.Path
 	}

@@ -39,6 +39,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	}
 	r.tellUnchanged(code)
 	r.tellDeletions(code)
+	starting := r.tellStarts(code)
 	if r.show && told == 0 && code != 0 {
 		for _, d := range r.looked {
 			say("denied %s", denialLine(r.job, r.profile, d))
@@ -86,7 +87,7 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if foreign {
 		hint("SIGSYS ends programs that make system calls of another architecture, as 32-bit ones do; a run makes those of this machine's own only, whatever is granted")
 	}
-	if code != 0 && !r.profile.Process.Create && !r.tells {
+	if code != 0 && !r.profile.Process.Create && !r.tells && !starting {
 		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
 	}
 	if host, port, via := r.traffic.unanswered(); code != 0 && host != "" {

@@ -481,6 +481,7 @@ func (x *explanation) all() {
 			fmt.Fprintf(x, "  %s  (once confirmed; %s)\n", line, originText(h.Origin))
 		}
 	}
+	fmt.Fprintf(x, "  localhost: %s\n", localhost(&p.Network))
 	for _, s := range p.Sockets {
 		fmt.Fprintf(x, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
 	}
@@ -492,6 +493,40 @@ func (x *explanation) all() {
 			fmt.Fprintf(x, "  %s\n", g.Name)
 		}
 	}
+}
+
+// localhost says what of this machine's own servers a run reaches, and which of its own.
+func localhost(n *profiles.Network) string {
+	if n.Mode == profiles.NetHost {
+		return "all that this machine serves, and what the run serves is this machine's"
+	}
+	if n.Mode == profiles.NetNone && len(n.Listen) == 0 {
+		return "none, nor the run's own servers, for which --grant network.client:localhost:1 is enough"
+	}
+	var others, ports []string
+	for i := range n.Hosts {
+		h := &n.Hosts[i]
+		prefix, err := netip.ParsePrefix(h.Host)
+		if isLoopback(h.Host) || err == nil && (prefix.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || prefix.Contains(netip.IPv6Loopback())) {
+			others = append(others, policy.Escape(h.Host)+hostTerms(h))
+		}
+	}
+	for _, l := range n.Listen {
+		if ports = append(ports, strconv.Itoa(int(l.Ports.First))); l.Ports.First != l.Ports.Last {
+			ports[len(ports)-1] += "-" + strconv.Itoa(int(l.Ports.Last))
+		}
+		if l.Any {
+			ports[len(ports)-1] += " on every address"
+		}
+	}
+	line := "the run's own servers, and no other of this machine's"
+	if len(others) > 0 {
+		line = "the run's own servers, and of this machine's " + strings.Join(others, ", ")
+	}
+	if len(ports) > 0 {
+		line += "; other programs reach what it serves at " + strings.Join(ports, ", ")
+	}
+	return line
 }
 
 // counts are how many rules are from each source, in the order of their first.

@@ -285,6 +285,30 @@ func (r *recorder) tellDeletions(code int) {
 	}
 }
 
+// tellStarts says in one hint what would allow the programs to be started that a failed
+// run was refused, where no line about each has said so; whether there are any.
+func (r *recorder) tellStarts(code int) (some bool) {
+	var names, flags []string
+	for i := range r.lifting {
+		d := &r.lifting[i].refusal
+		if d.Access&profiles.Execute == 0 {
+			continue
+		}
+		some = true
+		flag := grantFlag(d.Grant())
+		if flag != "" && d.Made {
+			flag += " (which " + wider(d) + ")"
+		}
+		if flag != "" && len(names) < shownDenials && !slices.Contains(flags, flag) {
+			names, flags = append(names, named(d.Path)), append(flags, flag)
+		}
+	}
+	if code != 0 && !r.tells && !r.show && len(names) > 0 {
+		hint("starting %s was refused; %s allows it", strings.Join(names, ", "), strings.Join(flags, " "))
+	}
+	return some
+}
+
 // wider says what a grant gives that is of more than one program.
 func wider(d *sandbox.Refusal) string {
 	switch {

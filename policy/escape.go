@@ -46,15 +46,16 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// visible says whether r shows as itself and moves nothing else.
+// Row makes escaped text fit for a row of a question: of blanks beside each other every
+// second one is escaped, so that no text fills a row with them and begins the next with
+// what looks like ours.
+func Row(s string) string { return strings.ReplaceAll(s, "  ", ` \x20`) }
+
+// visible says whether r shows as itself and moves nothing else: IsPrint leaves out
+// controls, format characters and separators, the tables what is drawn as nothing.
 func visible(r rune) bool {
-	switch {
-	case r < 0x7f:
+	if r < 0x7f {
 		return r >= 0x20
-	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0:
-		return false // letters and marks that show nothing
-	case 0xfe00 <= r && r <= 0xfe0f, 0xe0100 <= r && r <= 0xe01ef:
-		return false // variation selectors
 	}
-	return unicode.IsPrint(r)
+	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && r != '\u2800' // the blank of Braille
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -180,8 +179,6 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		b.WriteString(": " + listed(scope, " ,\""))
 	case len(cons.AllowedCommands) > 0:
 		b.WriteString(": " + listed(values(cons.AllowedCommands), ",()\"") + " (what that starts is not held to it)")
-	case networked(c) && len(s.Hosts) > hostsShown:
-		fmt.Fprintf(&b, ": %s and %d more, which its files name", strings.Join(s.Hosts[:hostsShown], ", "), len(s.Hosts)-hostsShown)
 	case networked(c) && len(s.Hosts) > 0:
 		b.WriteString(": " + strings.Join(s.Hosts, ", ") + ", which its files name")
 	case networked(c):
@@ -202,9 +199,9 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		}
 	}
 	b.WriteString(e.terms())
-	text := Escape(b.String())
+	text := Row(Escape(b.String()))
 	if e.Message != "" {
-		text += " - the skill says " + quoted(Escape(e.Message))
+		text += " - the skill says " + quoted(Row(Escape(e.Message)))
 	}
 	return text
 }
@@ -223,9 +220,6 @@ func listed(words []string, letters string) string {
 
 // quoted is a text in quotes that only ours ends.
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `'`) + `"` }
-
-// hostsShown is how many hosts a question lists; [Set.Reach] gives all of them.
-const hostsShown = 12
 
 // NeedsHosts says whether the skill's manifest asks for the network without
 // saying which hosts, so that the hosts that its files name have to be known.

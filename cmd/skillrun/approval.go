@@ -208,7 +208,7 @@ func (j *job) named(e policy.Entry) policy.Entry {
 }
 
 // versioned is what an approval is about: "csv-report@3f2a".
-func (l *loadedSkill) versioned() string { return fmt.Sprintf("%s@%x", l.Name, l.tree[:2]) }
+func (l *loadedSkill) versioned() string { return fmt.Sprintf("%s@%x", named(l.Name), l.tree[:2]) }
 
 func capabilityOf(e *policy.Entry) audit.Capability {
 	c := audit.Capability{Name: e.Capability, Effect: e.Effect.String(), Source: e.Pos.String()}

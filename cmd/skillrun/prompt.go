@@ -96,20 +96,29 @@ func (j *job) name() string {
 	if j.skill == nil {
 		return "this command"
 	}
-	return j.skill.Name + " (" + j.skill.why + ")"
+	return named(j.skill.Name) + " (" + j.skill.why + ")"
 }
 
 var errDeclined = errors.New("declined: nothing was run")
 
 // openTerminal opens the terminal of this process. What was typed before the
-// question is no answer to it.
+// question is no answer to it, and what a run left there does not hide it.
 func openTerminal() (*os.File, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err == nil {
 		forgetInput(tty)
+		if os.Getenv("TERM") != "dumb" {
+			fmt.Fprint(tty, plainly)
+		}
 	}
 	return tty, err
 }
+
+// plainly has a terminal show what follows: it ends a sequence that was begun, which
+// takes all for its own, lets all rows scroll, has letters be letters (not concealed, nor
+// lines), a long row go on in the next, and nothing stand behind the cursor. A run can
+// change each, and have the answer to a question of its own be one to ours, unseen.
+const plainly = "\x18\x1b\\" + "\x1b7\x1b[r\x1b8" + "\x1b[!p\x1b[0m\x1b(B\x0f" + "\x1b[?7h" + "\x1b[J"
 
 // reply is what the user said to a manifest's questions.
 type reply struct {
@@ -133,7 +142,7 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 	for _, line := range changes {
 		lines = append(lines, "skillrun: "+line)
 	}
-	lines = append(lines, fmt.Sprintf("skillrun: %s asks for:", policy.Escape(who)))
+	lines = append(lines, fmt.Sprintf("skillrun: %s asks for:", policy.Row(policy.Escape(who))))
 	for i, q := range pending {
 		lines = append(lines, fmt.Sprintf("  %d. %-10s %s", i+1, q.Level, q.Text))
 	}

@@ -73,13 +73,13 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 	var what, texts []string
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
 	for _, l := range list {
-		tried := policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target())))
+		tried := policy.Row(policy.Escape(l.refusal.Word() + " " + named(j.homely(l.refusal.Target()))))
 		text := l.refusal.Grant()
 		if l.whole {
 			tried += " and all that is in it"
 		}
 		if (l.refusal.Made || ofDirectory(&l.refusal)) && !slices.Contains(texts, text) {
-			tried += " (" + policy.Escape(named(text)) + ": " + wider(&l.refusal) + ")"
+			tried += " (" + policy.Row(policy.Escape(named(text))) + ": " + wider(&l.refusal) + ")"
 		}
 		if !slices.Contains(what, tried) {
 			what = append(what, tried)
@@ -95,7 +95,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 				return nil, err
 			}
 		}
-		always = "[a]lways for " + policy.Escape(j.skill.versioned()) + " " + j.ending()
+		always = "[a]lways for " + policy.Row(policy.Escape(j.skill.versioned())) + " " + j.ending()
 	}
 	question := fmt.Sprintf("skillrun: %d refused: %s. [r]etry with these once %s[n]o: ", len(what), strings.Join(what, ", "), always)
 	in := bufio.NewReader(tty)

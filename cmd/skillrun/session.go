@@ -198,9 +198,9 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 	if len(p.Skills) > 0 {
 		who += ", with " + strings.Join(p.Skills, ", ")
 	}
-	lines := []string{fmt.Sprintf("skillrun: %s wants to use %s:", policy.Escape(who), policy.Escape(p.Tool))}
+	lines := []string{fmt.Sprintf("skillrun: %s wants to use %s:", policy.Row(policy.Escape(who)), policy.Row(policy.Escape(p.Tool)))}
 	if p.Input != "" {
-		lines = append(lines, "  > "+policy.Escape(p.Input))
+		lines = append(lines, "  > "+policy.Row(policy.Escape(p.Input)))
 	}
 	for _, n := range p.Needs {
 		lines = append(lines, fmt.Sprintf("  %-10s %s", n.Level, shown(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason)))
@@ -231,9 +231,9 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 // now.
 func shown(text string) string {
 	if escaped := policy.Escape(text); strings.ReplaceAll(escaped, `\\`, `\`) != text {
-		return escaped
+		text = escaped
 	}
-	return text
+	return policy.Row(text)
 }
 
 // maxEvent bounds what decide reads: 1 MiB, as all JSON of ours.

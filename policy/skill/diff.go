@@ -124,7 +124,7 @@ func (d *Diff) Lines(max int) []string {
 		if p.Terms == "" {
 			line += " without terms"
 		} else {
-			line += " " + policy.Escape(p.Terms)
+			line += " " + policy.Row(policy.Escape(p.Terms))
 		}
 		out = append(out, line)
 	}
@@ -212,7 +212,7 @@ const allScopes = "\x00"
 
 // show makes one word of a text.
 func show(s string) string {
-	e := policy.Escape(s)
+	e := policy.Row(policy.Escape(s))
 	if e == "" || strings.ContainsAny(e, ` ,"`) {
 		return `"` + strings.ReplaceAll(e, `"`, `\"`) + `"`
 	}

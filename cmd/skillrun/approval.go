@@ -155,7 +155,7 @@ func (j *job) changes() []string {
 	if m == nil || m.stale == nil {
 		return nil
 	}
-	lines := []string{m.stale.Error()}
+	lines := []string{policy.Row(policy.Escape(m.stale.Error()))}
 	store, err := openApprovals(j, false)
 	if err != nil || store == nil {
 		return lines

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -185,7 +186,7 @@ func grantsRevoke(c *cli.Context) error {
 	}
 	defer store.Close()
 	name := c.Args().First()
-	if strings.Contains(name, "/") || name == "." || name == ".." {
+	if !approvalID.MatchString(name) {
 		if name, err = filepath.Abs(name); err != nil {
 			return err
 		}
@@ -207,6 +208,9 @@ func grantsRevoke(c *cli.Context) error {
 	}
 	return j.note(grant)
 }
+
+// approvalID is how an approval is named rather than its directory.
+var approvalID = regexp.MustCompile("^[0-9a-f]{8,32}$")
 
 func capabilitiesOf(a *skill.Approval) (list []audit.Capability) {
 	for _, p := range a.Allowed {

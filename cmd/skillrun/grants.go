@@ -48,8 +48,8 @@ func grantsList(c *cli.Context) error {
 		if a.Past(time.Now()) {
 			until += ", which is past"
 		}
-		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), policy.Escape(a.Skill), a.Tree[:2],
-			policy.Escape(string(a.Dir)), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
+		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), named(policy.Escape(a.Skill)), a.Tree[:2],
+			named(policy.Escape(string(a.Dir))), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
 		if a.Promoted {
 			fmt.Fprintln(os.Stdout, "          promoted: trusted as an approved skill")
 		}

@@ -71,7 +71,7 @@ func listSkills(workspace string) error {
 	fmt.Fprintln(table, "NAME\tTIER\tAPPROVED\tAGENT\tSCOPE\tPLACE")
 	for _, f := range found {
 		tier, approved := skillStatus(places, store, f)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", policy.Escape(f.Name), tier, approved, f.Agent, f.Scope, policy.Escape(f.Given))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", named(policy.Escape(f.Name)), tier, approved, f.Agent, f.Scope, named(policy.Escape(f.Given)))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -348,12 +348,12 @@ func (s *Session) inRepository(n scan.Need, dir string) scan.Need {
 	return n
 }
 
-// shownTargets is how many targets of one capability a reason names.
+// shownTargets is how many of the files that a pattern stands for a reason names.
 const shownTargets = 5
 
 // sum gives the verdict on all needs: the strictest. Of several that are as
 // strict the reason is that of the gravest, and names the others, every
-// capability of them, the graver first: a yes is to all of them.
+// one of them, the graver first: a yes is to all of them.
 func (v *Verdict) sum(needs []judged) {
 	v.Effect = policy.Allow
 	worst := 0
@@ -384,6 +384,10 @@ func (v *Verdict) sum(needs []judged) {
 			others = append(others, o)
 		}
 	}
+	if len(others) >= mostStands {
+		v.Effect, v.Reason = policy.Deny, fmt.Sprintf("it asks for more than %d things, which no question shows; in several calls it may pass", mostStands)
+		return
+	}
 	slices.SortStableFunc(others, func(a, b *Need) int {
 		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(a.Capability, b.Capability))
 	})
@@ -404,10 +408,7 @@ func (v *Verdict) sum(needs []judged) {
 // targets names those of needs of one capability, a space before each.
 func targets(needs []*Need) string {
 	var list []string
-	for i, n := range needs {
-		if i == shownTargets {
-			return strings.Join(list, ",") + fmt.Sprintf(" and %d more", len(needs)-i)
-		}
+	for _, n := range needs {
 		if n.Target != "" {
 			list = append(list, " "+policy.Escape(clip(n.Target, 200)))
 		}
@@ -548,7 +549,7 @@ const (
 	wild       = "*?[{"
 	maxMatches = 1000 // that one pattern counts for
 	maxWild    = 3    // directories with wildcards that are looked at
-	mostStands = 64   // files that a pattern is judged by, and a yes to it opens
+	mostStands = 64   // files that a pattern is judged by, and a yes to it opens; things that one question is about
 )
 
 // made is what a need of a confined command is about: where directories on the way to

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"skillrun/policy"
 )
 
-// TestReason: a yes is to all that a command needs, so the question names all
-// capabilities, the graver first.
+// TestReason: a yes is to all that a command needs, so the question names all of it, the
+// graver first, and what tells a long name from others.
 func TestReason(t *testing.T) {
 	t.Setenv("SKILL_STAGE", "x")
 	w := newWorld(t, "standard")
@@ -23,14 +24,36 @@ func TestReason(t *testing.T) {
 		{"echo $SKILL_STAGE; rm -f in.txt; rm -f in.txt; cat ~/.aws/credentials",
 			"~/.aws/credentials: secrets.read: not declared (prints the files named); also filesystem.delete in.txt, env_var.read $SKILL_STAGE"},
 		{"echo $SKILL_STAGE; rm a; rm b; rm c; rm d; rm e; rm f; rm g", "a: filesystem.delete: not declared (deletes the files named); " +
-			"also filesystem.delete b, c, d, e, f and 1 more, env_var.read $SKILL_STAGE"},
-		// However many others come before it, no capability is left out.
+			"also filesystem.delete b, c, d, e, f, g, env_var.read $SKILL_STAGE"},
+		// However many others come before it, nothing is left out.
 		{"rm a; rm b; rm c; rm d; rm e; rm f; rm g; rm h; curl -s https://a.example/x", "a: filesystem.delete: not declared (deletes the files named); " +
-			"also filesystem.delete b, c, d, e, f and 2 more, web.fetch a.example"},
+			"also filesystem.delete b, c, d, e, f, g, h, web.fetch a.example"},
+		{"curl -s https://api.example.com" + strings.Repeat("."+strings.Repeat("a", 50), 4) + ".other.example/", "api.example.com." + strings.Repeat("a", 50) + "." + strings.Repeat("a", 33) +
+			"..." + strings.Repeat("a", 35) + "." + strings.Repeat("a", 50) + ".other.example: web.fetch: not declared (curl connects to the host)"},
 	} {
 		if v := w.want(s.Decide(ctx, bash(c.command)), policy.Confirm, c.command); v.Reason != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.command, v.Reason, c.want)
 		}
+	}
+}
+
+// What asks for more than a question shows is no question.
+func TestReasonHolds(t *testing.T) {
+	w := newWorld(t, "standard")
+	many := func(n int) string {
+		words := make([]string, n)
+		for i := range words {
+			words[i] = w.file(fmt.Sprint("ws/f", i), "")
+		}
+		return "rm " + strings.Join(words, "; rm ")
+	}
+	s := w.start()
+	v := w.want(s.Decide(ctx, bash(many(64))), policy.Confirm, "64 files")
+	if !strings.HasSuffix(v.Reason, "/f63") || strings.Count(v.Reason, "/f") != 64 {
+		t.Error(v.Reason)
+	}
+	if v := w.want(s.Decide(ctx, bash(many(65))), policy.Deny, "65 files"); !strings.Contains(v.Reason, "more than 64 things") || v.Call != "" {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -373,12 +373,12 @@ func last[T any](list []T, n int) []T {
 	return list
 }
 
-// clip shortens a text for messages.
+// clip shortens a text for messages. Its end stays: it says which host or file it is.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:n] + "..."
+	return s[:n/2] + "..." + s[len(s)-n/2:]
 }
 
 // State gives the session state document, as it is kept.

@@ -29,11 +29,11 @@ func TestManyCalls(t *testing.T) {
 	w := newWorld(t, "standard")
 	s := w.start()
 	touch := func(files int) session.Action {
-		var b strings.Builder
+		r := policy.Request{Capability: "filesystem.write"}
 		for i := range files {
-			fmt.Fprintf(&b, "touch /opt/a-file-with-a-name-of-some-length/%d\n", i)
+			r.Paths = append(r.Paths, fmt.Sprint("/opt/a-file-with-a-name-of-some-length/", i))
 		}
-		return bash(b.String())
+		return session.Action{Tool: "write", Requests: []policy.Request{r}}
 	}
 	for i := range 8 {
 		w.want(s.Decide(ctx, touch(1000)), policy.Confirm, fmt.Sprint("long call ", i))

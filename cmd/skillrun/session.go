@@ -125,7 +125,9 @@ func (c *configuration) session(h *profiles.Host, to *session.Settings) error {
 	risky := false
 	for i, f := range c.files {
 		s := &f.Session
-		program := func(argv []string) *session.Command { return &session.Command{Argv: argv, Deadline: s.Deadline} }
+		program := func(argv []string) *session.Command {
+			return &session.Command{Argv: argv, Home: to.Places.Home, Deadline: s.Deadline}
+		}
 		if s.Defaults.Value != "" && to.Defaults == nil {
 			path := beside(h, f.File, s.Defaults.Value)
 			data, err := readConfig(h, path, i < c.system, to.Workspace, "")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -20,6 +19,9 @@ import (
 // configuration names it; it runs unconfined.
 type Command struct {
 	Argv []string // Argv[0] is an absolute path
+	// Home is its home directory: not the variable, by which a project could have it
+	// start code of its own (~/.local/lib/python3.*).
+	Home string
 	// Deadline is how long it may take; 0 is DefaultDeadline. After it the
 	// program and what it started are killed, and it counts as failed.
 	Deadline time.Duration
@@ -51,7 +53,7 @@ func (c *Command) run(ctx context.Context, question, answer any) error {
 	var out bounded
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(in), &out
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8"}
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + c.Home, "LANG=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -28,8 +28,8 @@ const maxConfig = 1 << 20
 
 // configuration is what files say besides the skill's own.
 type configuration struct {
-	// files are the user's configuration, then the system's in the order of
-	// their names: what is said first counts.
+	// files are the user's configuration, what the account's says besides, then the
+	// system's in the order of their names: what is said first counts.
 	files      []*policy.Config
 	system     int // files from this index on are the system's
 	ceilings   []*policy.Document
@@ -88,6 +88,11 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 		}
 		if len(own.files) > 0 {
 			c.account, c.ceilings, c.named = own.files[0], append(c.ceilings, own.ceilings...), append(c.named, own.named...)
+			// What another file does not say it says, but for what lets runs do more: that
+			// the other is not there makes nothing looser.
+			rest := *c.account
+			rest.Grants, rest.Skills, rest.AllowGaps, rest.Floors, rest.Limits = nil, nil, nil, nil, profiles.Limits{}
+			c.files = append(c.files, &rest)
 		}
 	}
 	c.system = len(c.files)
@@ -323,10 +328,10 @@ func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []poli
 	return grants
 }
 
-// limits are the user's. The system's are floors: nothing raises them.
+// limits are the user's. The system's and the account's are floors: nothing raises them.
 func (c *configuration) limits() (l profiles.Limits) {
 	for _, f := range c.files[:c.system] {
-		l = f.Limits
+		l = l.Else(f.Limits)
 	}
 	return l
 }

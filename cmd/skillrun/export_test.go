@@ -71,5 +71,19 @@ func Floors(h *profiles.Host) (denied []string, err error) {
 	return denied, nil
 }
 
+// Settings are what the configuration of a host says besides: the preset, whether nobody
+// is asked in sessions, for how long an answer for good is one, and how many grants and
+// gaps it has.
+func Settings(h *profiles.Host) (preset string, denies bool, ends, grants int, err error) {
+	c, err := loadConfiguration(h, "", "")
+	if err != nil {
+		return "", false, 0, 0, err
+	}
+	var s session.Settings
+	err = c.session(h, &s)
+	_, denies = s.Asker.(session.DenyAll)
+	return c.preset(), denies, len(c.approvals()), len(c.grants(nil)) + len(c.allowGaps()), err
+}
+
 // ChangedSince says whether a file may have changed since a time.
 func ChangedSince(file string, t time.Time) bool { return changedSince(file, t) }

@@ -195,6 +195,16 @@ func TestFloorsOfTheAccount(t *testing.T) {
 			t.Errorf("%q: %q %v", config, got, err)
 		}
 	}
+	// What another file does not say the account's does, but for what lets runs do more.
+	a.write("home/.config/skillrun/config.toml", "preset = \"paranoid\"\napprovals = \"7d\"\ngrants = [\"filesystem.read:~/x\"]\nallow_gaps = [\"limit.memory\"]\n[limits]\nprocesses = 5\n[session]\nask = \"deny\"\n")
+	a.write("other/skillrun/config.toml", "preset = \"ci\"\n[session]\nask = \"host\"\n")
+	for config, want := range map[string]string{"": "paranoid true 1 2", a.root + "/none": "paranoid true 1 0", a.root + "/other": "ci false 1 0"} {
+		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
+		preset, denies, ends, grants, err := skillrun.Settings(h)
+		if got := fmt.Sprint(preset, " ", denies, ends, grants); err != nil || got != want {
+			t.Errorf("%q: %q %v, want %q", config, got, err, want)
+		}
+	}
 	// A ceiling that it names is no less wanted than where it is read first.
 	a.write("home/.config/skillrun/config.toml", "ceilings = [\"none.yaml\", \"closed.yaml\"]\n")
 	a.write("home/.config/skillrun/closed.yaml", "tools: {}\n")

@@ -194,6 +194,8 @@ var controlRows = []controlRow{
 	{Match: ".github/instructions", Reason: "instructions that the agent obeys"},
 	{Match: ".github/chatmodes", Reason: "instructions that the agent obeys"},
 	{Match: ".github/lsp.json", Reason: "servers that agents start"},
+	{Match: ".github/mcp.json", Reason: "servers that agents start"},
+	{Match: ".github/extensions", Reason: "code that the agent runs beside its sessions"},
 	{Match: ".gitea/workflows", Reason: "code that CI runs with the secrets of the project", UnlessWithin: true},
 	{Match: ".forgejo/workflows", Reason: "code that CI runs with the secrets of the project", UnlessWithin: true},
 	{Match: "*.gitlab-ci.y*ml", Reason: "code that CI runs with the secrets of the project", UnlessWithin: true},

@@ -49,6 +49,7 @@ var controlPaths = [...]struct{ path, capability string }{
 	{".git/hooks", "policy.install_hook"}, {".husky", "policy.install_hook"},
 	{".claude/settings*.json", "policy.expand"}, {".claude/hooks", "policy.expand"}, {".mcp.json", "policy.expand"}, {"~/.claude.json", "policy.expand"},
 	{".codex", "policy.expand"}, {".gemini/settings.json", "policy.expand"}, {".cursor/hooks.json", "policy.expand"}, {".cursor/mcp.json", "policy.expand"},
+	{".github/hooks", "policy.expand"}, {".github/copilot/settings*.json", "policy.expand"}, {".github/extensions", "policy.expand"}, {".github/mcp.json", "policy.expand"}, {".copilot", "policy.expand"},
 	{"skillguard-manifest.json", "policy.expand"}, {"skillrun.toml", "policy.expand"}, {"~/.config/skillrun", "policy.expand"},
 	{"/etc/environment", "env_var.write"}, {"$GITHUB_ENV", "env_var.write"}, {"$GITHUB_PATH", "env_var.write"},
 }

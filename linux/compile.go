@@ -361,7 +361,7 @@ func (c *compiler) landlock() {
 		if r := &c.p.Paths[i]; c.supervise {
 			if info, ok := c.lstat(r.Path); !ok {
 				c.grantName(r)
-			} else if !info.IsDir() || c.p.Workspace != "" && inTree(c.p.Workspace, path.Dir(r.Path)) {
+			} else if !info.IsDir() || profiles.Within(c.p.Workspace, path.Dir(r.Path)) {
 				c.grantRemoval(r)
 			}
 		}
@@ -463,7 +463,7 @@ func (c *compiler) grantRemoval(r *profiles.PathRule) {
 		return
 	}
 	for i := range c.p.Paths {
-		if o := &c.p.Paths[i]; o.Tree && inTree(o.Path, dir) && o.Access&(profiles.Create|profiles.Delete) != 0 {
+		if o := &c.p.Paths[i]; o.Tree && profiles.Within(o.Path, dir) && o.Access&(profiles.Create|profiles.Delete) != 0 {
 			return // they have it already
 		}
 	}

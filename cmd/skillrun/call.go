@@ -45,6 +45,9 @@ type call struct {
 	Unset []string `json:"unset,omitempty"`
 	// Withhold says that the result is a secret.
 	Withhold bool `json:"withhold,omitempty"`
+	// Proves says that the command runs only if the agent gives it the place of its
+	// own: nobody else was told the call's name.
+	Proves bool `json:"proves,omitempty"`
 }
 
 // A result is what came of the run of a command.
@@ -64,6 +67,8 @@ const (
 	callFile   = ".call"
 	resultFile = ".result"
 	placeFile  = ".directory"
+	// provenFile is the session's: its agent gives commands the place of its own.
+	provenFile = ".proven"
 )
 
 const (
@@ -134,7 +139,7 @@ func (s *calls) take(session, id, file string, v any) (bool, error) {
 
 // drop removes all of a call.
 func (s *calls) drop(session, id string) {
-	for _, file := range [...]string{callFile, resultFile, placeFile} {
+	for _, file := range [...]string{callFile, resultFile, placeFile, provenFile} {
 		unix.Unlinkat(int(s.dir.Fd()), s.name(session, id, file), 0)
 	}
 }

@@ -119,19 +119,28 @@ func isThisProgram(path string) bool {
 
 // probe sends events to a registered command.
 func probe(agent *hook.Agent, registered, cwd string) []check {
-	start, before := agent.Probe(probeSession+commandDigest(cwd)[:8], cwd, "exit 7")
+	session := probeSession + commandDigest(cwd)[:8]
+	start, before := agent.Probe(session, cwd, "exit 7")
 	var all []check
 	say := func(name string, ok bool, what, fix string) bool {
 		all = append(all, check{name, ok, what, fix})
 		return ok
 	}
 	r, _, err := fire(registered, cwd, []byte("{"))
-	say("fails-closed", err == nil && r.Code == exitBlocked, "an event that cannot be read is refused", "register it anew: skillrun install-hook "+agent.Name)
+	say("fails-closed", err == nil && r.Denies(), "an event that cannot be read is refused", "register it anew: skillrun install-hook "+agent.Name)
 	r, _, err = fire(registered, cwd, start)
 	if !say("starts", err == nil && r.Code == 0, "a session starts"+complaint(r, err), "run this in a project's directory, with HOME set") {
 		return all
 	}
 	r, took, err := fire(registered, cwd, before)
+	if agent.Unproven {
+		door := hook.Door{Program: agent.Program(registered), Session: session, Tell: true}
+		if !say("refuses-first", err == nil && r.Denies(), "a command is refused until the agent was seen to run the one in its place"+complaint(r, err), "register it anew: skillrun install-hook "+agent.Name) {
+			return all
+		}
+		_, offered := agent.Probe(session, cwd, door.Command("exit 7"))
+		r, took, err = fire(registered, cwd, offered)
+	}
 	command := r.Command()
 	say("rewrites", err == nil && r.Code == 0 && command != "", fmt.Sprintf("a shell command is decided about and rewritten, in %d ms%s", took.Milliseconds(), complaint(r, err)), "skillrun doctor, and the reason above")
 	if command == "" {

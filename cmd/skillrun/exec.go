@@ -97,6 +97,11 @@ func (d *decider) sessionJob(id, name, cwd string, argv []string) (*job, error) 
 		if !found || passed.Command != commandDigest(text) {
 			return nil, fmt.Errorf("call %s: no such command was let pass; each is run once", quote(name))
 		}
+		if passed.Proves {
+			if err := store.put(id, "", provenFile, true); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var unset []string
 	for _, variable := range passed.Unset {

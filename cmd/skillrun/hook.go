@@ -150,9 +150,14 @@ func startSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.A
 	}
 	if store, err := openCalls(d.settings.Dir); err == nil {
 		store.sweep(time.Now())
+		store.drop(e.Session, "") // what was proven, of another version perhaps
 		store.close()
 	}
-	return hook.Answer{Effect: policy.Allow, Context: told}, s.Close()
+	answer := hook.Answer{Effect: policy.Allow, Context: told}
+	if agent.Unproven {
+		answer.Context += " If it refuses a command and names one to run instead, run that one."
+	}
+	return answer, s.Close()
 }
 
 // openSession opens the session of an event. One that was not seen to start
@@ -182,6 +187,21 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 	if len(e.Requests) == 0 {
 		return hook.Answer{Effect: policy.Allow}, nil
 	}
+	program, err := thisProgram()
+	if err != nil {
+		return hook.Answer{}, err
+	}
+	offered := false
+	if agent.Unproven && e.Command() != "" {
+		door := hook.Door{Program: program, Session: e.Session}
+		if command, call, ok := door.Inside(e.Command()); ok {
+			if e.Fixed() {
+				return hook.Answer{Effect: policy.Allow}, nil // the run has it decided
+			}
+			e.Replace(command)
+			offered = call == ""
+		}
+	}
 	d, s, err := openSession(ctx, agent, e)
 	if err != nil {
 		return hook.Answer{}, err
@@ -203,21 +223,28 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 	if command == "" && !passed.Asked && !passed.Withhold {
 		return answer, nil
 	}
-	id := e.Call
-	if id == "" {
-		id = audit.NewID()
-	}
 	store, err := openCalls(d.settings.Dir)
 	if err != nil {
 		return hook.Answer{}, err
 	}
 	defer store.close()
-	if command != "" {
-		program, err := thisProgram()
-		if err != nil {
+	if command != "" && agent.Unproven {
+		var proven bool
+		if _, err := store.get(e.Session, "", provenFile, &proven); err != nil {
 			return hook.Answer{}, err
 		}
-		door := hook.Door{Program: program, Session: e.Session, Call: id, Tell: !agent.Explains || e.Call == ""}
+		if !passed.Asked && (e.Fixed() || !proven && !offered) {
+			door := hook.Door{Program: program, Session: e.Session, Tell: true}
+			return hook.Answer{Reason: hook.Instead(door.Command(command))}, nil
+		}
+		passed.Proves = !proven
+	}
+	id := e.Call
+	if id == "" || passed.Proves {
+		id = audit.NewID()
+	}
+	if command != "" {
+		door := hook.Door{Program: program, Session: e.Session, Call: id, Tell: !agent.Explains || id != e.Call}
 		if passed.Place = agent.KeepsDirectory; passed.Place {
 			door.Directory = store.path(e.Session, id)
 		}

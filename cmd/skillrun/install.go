@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -145,14 +146,46 @@ func settingsFiles(agent *hook.Agent) ([]string, error) {
 		return nil, err
 	}
 	files := []string{user}
-	for _, name := range append([]string{agent.Settings.Project}, agent.Settings.Shared...) {
-		file, err := settingsBelow(top, name)
-		if err != nil {
-			return nil, err
+	add := func(file string, err error) error {
+		if err == nil && !slices.Contains(files, file) {
+			files = append(files, file)
 		}
-		files = append(files, file)
+		return err
+	}
+	for _, name := range append([]string{agent.Settings.Project}, agent.Settings.Shared...) {
+		for _, name := range matching(top, name) {
+			if err := add(settingsBelow(top, name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	home := os.Getenv("HOME")
+	for _, name := range agent.Settings.Others {
+		for _, name := range matching(home, name) {
+			file, _, err := followed(filepath.Join(home, name))
+			if err := add(file, err); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return files, nil
+}
+
+// matching are the files of a directory that a name stands for, of whose last part
+// "*" may be one.
+func matching(dir, name string) []string {
+	under, last := filepath.Split(name)
+	if !strings.Contains(last, "*") {
+		return []string{name}
+	}
+	entries, _ := os.ReadDir(filepath.Join(dir, under)) // those that can be read
+	var names []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match(last, e.Name()); ok {
+			names = append(names, under+e.Name())
+		}
+	}
+	return names
 }
 
 // projectTop is the top of the project around the current directory, resolved.

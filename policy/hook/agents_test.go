@@ -120,7 +120,7 @@ func TestBadEvents(t *testing.T) {
 		if _, err := a.Read([]byte(good), home); err != nil {
 			t.Fatalf("%s: the control: %v", agent, err)
 		}
-		command := `"command":"ls"`
+		command, field := `"command":"ls"`, func(what string) string { return member(agent, what) }
 		for what, event := range map[string]string{
 			"empty":              "",
 			"space":              " \n",
@@ -134,7 +134,7 @@ func TestBadEvents(t *testing.T) {
 			"NUL":                strings.Replace(good, "ls", `l\u0000s`, 1),
 			"duplicate command":  strings.Replace(good, command, command+`,"command":"id"`, 1),
 			"escaped duplicate":  strings.Replace(good, command, command+`,"comm\u0061nd":"id"`, 1),
-			"duplicate tool":     strings.Replace(good, "{", `{`+member(agent, "tool")+`:"Read",`, 1),
+			"duplicate tool":     strings.Replace(good, "{", `{`+field("tool")+`:"Read",`, 1),
 			"command a number":   strings.Replace(good, command, `"command":12`, 1),
 			"command a list":     strings.Replace(good, command, `"command":["ls"]`, 1),
 			"no command":         strings.Replace(good, command, `"x":1`, 1),
@@ -147,15 +147,18 @@ func TestBadEvents(t *testing.T) {
 			"no cwd":             strings.Replace(good, `"/work"`, `null`, 1),
 			"cwd relative":       strings.Replace(good, `"/work"`, `"work"`, 1),
 			"cwd with NUL":       strings.Replace(good, `"/work"`, `"/wo\u0000rk"`, 1),
-			"unknown event":      strings.Replace(good, member(agent, "event")+`:"`, member(agent, "event")+`:"X`, 1),
-			"event a number":     strings.Replace(good, member(agent, "event")+`:"`, member(agent, "event")+`:1,"x":"`, 1),
-			"no event":           strings.Replace(good, member(agent, "event"), `"x"`, 1),
-			"no tool":            strings.Replace(good, member(agent, "tool"), `"x"`, 1),
+			"unknown event":      strings.Replace(good, field("event")+`:"`, field("event")+`:"X`, 1),
+			"event a number":     strings.Replace(good, field("event")+`:"`, field("event")+`:1,"x":"`, 1),
+			"no event":           strings.Replace(good, field("event"), `"x"`, 1),
+			"no tool":            strings.Replace(good, field("tool"), `"x"`, 1),
 			"input a text":       strings.Replace(good, `{"command":"ls"}`, `"ls"`, 1),
 			"nested too deep":    strings.Replace(good, `"ls"`, `"ls","x":`+deep, 1),
 			"a comment":          strings.Replace(good, "{", "{/* */", 1),
 			"a number like 0123": strings.Replace(good, `"ls"`, `"ls","x":0123`, 1),
 		} {
+			if agent == "copilot" && (what == "unknown event" || what == "event a number") {
+				continue // its events have no names
+			}
 			t.Run(agent+"/"+what, func(t *testing.T) {
 				e, err := a.Read([]byte(event), home)
 				if err == nil {
@@ -182,8 +185,11 @@ func TestCallNames(t *testing.T) {
 
 // member is the name of an agent's member, quoted.
 func member(agent, what string) string {
-	if agent == "generic" {
+	switch {
+	case agent == "generic":
 		return `"` + what + `"`
+	case agent == "copilot":
+		return `"toolName"` // tells both
 	}
 	return map[string]string{"event": `"hook_event_name"`, "tool": `"tool_name"`}[what]
 }
@@ -195,6 +201,10 @@ func goodEvent(agent string) string {
 		return `{"event":"before_tool","session":"s-1","cwd":"/work","tool":"shell","input":{"command":"ls"}}`
 	case "gemini":
 		return `{"hook_event_name":"BeforeTool","session_id":"s-1","cwd":"/work","tool_name":"run_shell_command","tool_input":{"command":"ls"}}`
+	case "copilot":
+		return `{"sessionId":"s-1","timestamp":1704614400000,"cwd":"/work","toolName":"bash","toolArgs":{"command":"ls"}}`
+	case "cursor":
+		return `{"conversation_id":"s-1","hook_event_name":"preToolUse","tool_name":"Shell","tool_input":{"command":"ls"},"tool_use_id":"c1","cwd":"/work"}`
 	}
 	return `{"hook_event_name":"PreToolUse","session_id":"s-1","cwd":"/work","tool_name":"Bash","tool_use_id":"c1","tool_input":{"command":"ls"}}`
 }
@@ -211,16 +221,24 @@ type outcome struct {
 func runs(t *testing.T, agent string, r hook.Reply) outcome {
 	t.Helper()
 	if r.Code != 0 {
+		if agent == "copilot" {
+			return outcome{} // any but 0
+		}
 		// Codex wants a reason on stderr. Codes other than 2 let it run.
 		return outcome{runs: r.Code != 2 || agent == "codex" && len(strings.TrimSpace(string(r.Stderr))) == 0}
 	}
 	if len(strings.TrimSpace(string(r.Stdout))) == 0 {
-		return outcome{runs: true}
+		return outcome{runs: agent != "cursor"} // which fails closed
 	}
 	var reply struct {
 		Decision, Reason string
 		Input            *struct{ Command string }
-		Specific         *struct {
+		// Copilot, Cursor
+		PermissionDecision, PermissionDecisionReason, Permission string
+
+		ModifiedArgs *struct{ Command string } `json:"modifiedArgs"`
+		UpdatedInput *struct{ Command string } `json:"updated_input"`
+		Specific     *struct {
 			HookEventName, PermissionDecision, PermissionDecisionReason string
 
 			UpdatedInput *struct{ Command string } `json:"updatedInput"`
@@ -238,6 +256,22 @@ func runs(t *testing.T, agent string, r hook.Reply) outcome {
 			out.command = reply.Input.Command
 		}
 		return out
+	case "copilot":
+		if reply.PermissionDecision == "deny" && reply.PermissionDecisionReason != "" {
+			return outcome{}
+		}
+		if reply.ModifiedArgs != nil {
+			return outcome{runs: true, command: reply.ModifiedArgs.Command}
+		}
+		return outcome{runs: true}
+	case "cursor":
+		if reply.Permission == "deny" {
+			return outcome{}
+		}
+		if reply.UpdatedInput != nil {
+			return outcome{runs: true, command: reply.UpdatedInput.Command}
+		}
+		return outcome{runs: true}
 	case "gemini":
 		if reply.Decision == "deny" || reply.Decision == "block" {
 			return outcome{}

@@ -49,6 +49,9 @@ func (a *Agent) Reply(e *Event, ans Answer) Reply {
 			ans.Reason = "allowed"
 		}
 	}
+	if e.fixed && ans.Command != "" && ans.Effect == policy.Allow {
+		ans.Effect, ans.Reason = policy.Deny, Instead(ans.Command)
+	}
 	ans.Reason = "skillrun: " + ans.Reason
 	r := Reply{}
 	switch e.Kind {
@@ -72,8 +75,14 @@ func (a *Agent) Reply(e *Event, ans Answer) Reply {
 	return r
 }
 
+// Instead is the reason of a refusal that names the command to run.
+func Instead(command string) string {
+	return "allowed, through skillrun: run this instead, as it stands: " + command
+}
+
 // Refuse is the agent's own refusal, for what went wrong: its JSON, and exit
-// code 2 with the reason on stderr for those that read that. After a tool there is
+// code 2 with the reason on stderr for those that read that; the JSON alone where
+// the code would hide the reason. After a tool there is
 // nothing to refuse, and its result is withheld. e may be nil, or as far as it was
 // understood.
 func (a *Agent) Refuse(e *Event, reason string) Reply {
@@ -96,7 +105,7 @@ func (a *Agent) Refuse(e *Event, reason string) Reply {
 	}
 	r := a.Reply(&known, Answer{Reason: reason, Redact: func(string) string { return "withheld: skillrun could not check it" }})
 	r.Stderr, r.Code = append([]byte("skillrun: "+reason), '\n'), 2
-	if kind == AfterTool && a.ReadsSuccess {
+	if kind == AfterTool && a.ReadsSuccess || kind == BeforeTool && a.SaysWhy {
 		r.Code = 0
 	}
 	return r
@@ -131,13 +140,13 @@ func members(pairs ...any) []byte {
 // rewritten is the tool's input with another command, all else as it was; nil if
 // the command stays.
 func (e *Event) rewritten(command string) []byte {
-	if command == "" || e.Command() == "" {
+	if command == "" || e.Command() == "" || e.fixed {
 		return nil
 	}
 	v := e.input.get(e.Row.arguments[0])
-	b := append([]byte(nil), e.data[e.input.start:v.start]...)
+	b := append([]byte(nil), e.source[e.input.start:v.start]...)
 	b = quoteJSON(b, command)
-	return append(b, e.data[v.end:e.input.end]...)
+	return append(b, e.source[v.end:e.input.end]...)
 }
 
 // redacted is what the tool gave with each text changed; nil if nothing changes.

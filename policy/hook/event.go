@@ -55,9 +55,18 @@ type Event struct {
 	wire    string // the event in the agent's words
 	data    []byte
 	home    string
-	input   *value // an object; nil without a tool
+	fixed   bool   // the input stays as it is, whatever is answered
+	input   *value // an object, or the text of a patch; nil without a tool
+	source  []byte // the text that the input lies in
 	output  *value // what the tool gave
 }
+
+// Fixed says that no answer to the event puts another command in the place of its
+// own.
+func (e *Event) Fixed() bool { return e.fixed }
+
+// Replace has the event ask for another command, which its own stands for.
+func (e *Event) Replace(command string) { e.Requests[0].Command = command }
 
 // Command is the shell command of a use of the shell, "" of anything else.
 func (e *Event) Command() string {
@@ -110,7 +119,7 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	}
 	text := func(name string, to *string, needed bool) {
 		switch m := v.get(name); {
-		case err != nil:
+		case err != nil || name == "":
 		case m == nil || m.kind == 'n':
 			if needed {
 				err = fmt.Errorf("no %s", name)
@@ -123,9 +132,10 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	}
 	f := &a.fields
 	text(f.event, &e.wire, true)
+	about := ""
 	for _, n := range a.events {
-		if n.name == e.wire {
-			e.Kind = n.kind
+		if m := v.get(n.mark); n.name == e.wire || e.wire == "" && n.mark != "" && m != nil && m.kind != 'n' {
+			e.wire, e.Kind, about = n.name, n.kind, n.tool
 		}
 	}
 	// A program may write anything, and agents cut texts in the middle of a
@@ -138,7 +148,10 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 		}
 	}
 	text(f.session, &e.Session, true)
-	text(f.cwd, &e.Cwd, true)
+	text(f.cwd, &e.Cwd, a.roots == "")
+	if roots := v.get(a.roots); a.roots != "" && e.Cwd == "" && roots != nil && len(roots.items) > 0 {
+		e.Cwd = roots.items[0].text
+	}
 	text(f.mode, &e.Mode, false)
 	text(f.call, &e.Call, false)
 	switch {
@@ -158,15 +171,25 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if e.Kind == SessionStart {
 		return e, nil
 	}
-	text(f.tool, &e.Tool, true)
-	if err != nil || e.Tool == "" {
-		return fail(fmt.Errorf("no %s", f.tool))
+	prefix, named := strings.CutSuffix(about, "*")
+	if about == "" || named {
+		if text(f.tool, &e.Tool, true); err != nil || e.Tool == "" {
+			return fail(fmt.Errorf("no %s", f.tool))
+		}
 	}
-	e.input = v.get(f.input)
-	if e.input == nil || e.input.kind != '{' {
+	e.Tool = prefix + e.Tool
+	e.Row = find(a.tools, e.Tool)
+	e.input, e.source = v.get(f.input), data
+	if e.fixed = about != ""; e.fixed {
+		e.input = &v
+	} else if a.packed && e.input != nil && e.input.kind == '"' {
+		if packed, err := parseJSON([]byte(e.input.text), false); err == nil && packed.kind == '{' {
+			e.input, e.source = &packed, []byte(e.input.text)
+		}
+	}
+	if e.input == nil || e.input.kind != '{' && !(a.packed && e.input.kind == '"' && e.Row.kind == patch) {
 		return fail(fmt.Errorf("%s is not an object", f.input))
 	}
-	e.Row = find(a.tools, e.Tool)
 	for _, of := range [...]string{"mcp_context", "mcp_server"} {
 		if m := v.get(of); m != nil && m.kind == '{' {
 			// A server's tool, which may be called as one of the agent's own.
@@ -204,6 +227,11 @@ func (e *Event) requests() ([]policy.Request, error) {
 		r.Names = []string{e.Tool}
 		return []policy.Request{r}, nil
 	}
+	if t.kind == pattern {
+		found, err := e.spelledOut()
+		r.Paths = found
+		return []policy.Request{r}, err
+	}
 	values, err := e.values()
 	if err != nil {
 		return nil, err
@@ -214,7 +242,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 			return nil, errors.New("the command is not one text without NUL")
 		}
 		r.Command = values[0]
-		for _, member := range [...]string{"dir_path", "directory", "workdir", "cwd"} { // in the agents' schemas
+		for _, member := range [...]string{"dir_path", "directory", "workdir", "working_directory", "cwd"} { // in the agents' schemas
 			if v, ok := e.Argument(member); ok && v != "" {
 				if e.dir, err = e.absolute(v); err != nil {
 					return nil, err
@@ -231,20 +259,6 @@ func (e *Event) requests() ([]policy.Request, error) {
 		}
 		if len(values) == 0 {
 			r.Paths = []string{e.Cwd}
-		}
-	case pattern:
-		base, wild := e.Cwd, ""
-		for i, v := range values {
-			if e.Row.arguments[i] == "pattern" {
-				wild = v
-			} else if v != "" {
-				if base, err = e.absolute(v); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if r.Paths, err = e.matched(base, wild); err != nil {
-			return nil, err
 		}
 	case patterns:
 		for _, v := range values {
@@ -279,19 +293,28 @@ func (e *Event) requests() ([]policy.Request, error) {
 	return []policy.Request{r}, nil
 }
 
-// values are the texts of the tool's arguments; of a pattern, with an empty one
-// for each that is not there.
-func (e *Event) values() (values []string, err error) {
-	for _, name := range e.Row.arguments {
+// values are the texts of the tool's arguments.
+func (e *Event) values() ([]string, error) {
+	if e.input.kind == '"' {
+		return []string{e.input.text}, nil
+	}
+	lists := e.Row.kind == paths || e.Row.kind == patterns || e.Row.kind == tree
+	values, err := e.texts(lists, e.Row.arguments...)
+	if err == nil && len(values) == 0 && !e.Row.optional {
+		err = fmt.Errorf("no %s", strings.Join(e.Row.arguments, " or "))
+	}
+	return values, err
+}
+
+// texts are those of some arguments, which may be lists of them.
+func (e *Event) texts(lists bool, names ...string) (values []string, err error) {
+	for _, name := range names {
 		v := e.input.get(name)
 		switch {
-		case v == nil || v.kind == 'n':
-			if e.Row.kind == pattern {
-				values = append(values, "")
-			}
-		case v.kind == '"' && (v.text != "" || e.Row.kind == pattern):
+		case v == nil || v.kind == 'n' || v.kind == '"' && v.text == "" && e.Row.optional:
+		case v.kind == '"' && v.text != "":
 			values = append(values, v.text)
-		case v.kind == '[' && (e.Row.kind == paths || e.Row.kind == patterns):
+		case v.kind == '[' && lists:
 			for _, item := range v.items {
 				if item.kind != '"' || item.text == "" {
 					return nil, fmt.Errorf("%s is not a list of texts", name)
@@ -301,9 +324,6 @@ func (e *Event) values() (values []string, err error) {
 		default:
 			return nil, fmt.Errorf("%s is not a text", name)
 		}
-	}
-	if len(values) == 0 && !e.Row.optional {
-		return nil, fmt.Errorf("no %s", strings.Join(e.Row.arguments, " or "))
 	}
 	return values, nil
 }
@@ -349,6 +369,42 @@ func tidy(p string) string {
 // blank says whether JavaScript, in which agents are written, trims a letter; Go
 // leaves the byte order mark.
 func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// spelledOut are the paths of patterns, below the directories that the tool's other
+// arguments name.
+func (e *Event) spelledOut() (found []string, err error) {
+	var bases, wild []string
+	for _, name := range e.Row.arguments {
+		to, lists := &bases, true
+		if strings.HasSuffix(name, "pattern") {
+			to, lists = &wild, false
+		}
+		texts, err := e.texts(lists, name)
+		if err != nil {
+			return nil, err
+		}
+		*to = append(*to, texts...)
+	}
+	if len(bases) == 0 {
+		bases = []string{e.Cwd}
+	}
+	if len(wild) == 0 {
+		wild = []string{""}
+	}
+	for _, base := range bases {
+		if base, err = e.absolute(base); err != nil {
+			return nil, err
+		}
+		for _, w := range wild {
+			all, err := e.matched(base, w)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, all...)
+		}
+	}
+	return found, nil
+}
 
 // matched are the paths that a pattern below dir names, or beneath which
 // everything lies that it matches.

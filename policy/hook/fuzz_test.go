@@ -14,6 +14,9 @@ func FuzzEvent(f *testing.F) {
 	for _, agent := range hook.Names() {
 		f.Add(goodEvent(agent))
 	}
+	f.Add(`{"sessionId":"s","cwd":"/w","toolName":"apply_patch","toolArgs":"*** Begin Patch\n*** Add File: a\n+x"}`)
+	f.Add(`{"sessionId":"s","cwd":"/w","toolName":"bash","toolArgs":"{\"command\":\"ls\"}"}`)
+	f.Add(`{"hook_event_name":"beforeShellExecution","conversation_id":"s","workspace_roots":["/w"],"cwd":"","command":"ls"}`)
 	f.Add(`{"hook_event_name":"PostToolUse","session_id":"s","cwd":"/w","tool_name":"Read","tool_input":{"file_path":"x"},"tool_response":["a",{"b":"c"}]}`)
 	f.Fuzz(func(t *testing.T, event string) {
 		for _, name := range hook.Names() {
@@ -36,6 +39,7 @@ func FuzzEvent(f *testing.F) {
 				}
 			}
 			switch {
+			case e.Kind == hook.AfterTool && name == "cursor": // which lets nobody withhold it
 			case e.Kind == hook.AfterTool: // it has run, and what it gave is withheld
 				var refusal struct{ Decision string }
 				if json.Unmarshal(replies[0].Stdout, &refusal); refusal.Decision != "block" && refusal.Decision != "deny" {
@@ -55,19 +59,22 @@ func FuzzEvent(f *testing.F) {
 func FuzzSettings(f *testing.F) {
 	for _, text := range settingsFiles {
 		f.Add(text)
+		f.Add(versioned(hook.Find("cursor"), text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a := hook.Find("claude-code")
-		if same, err := a.Remove([]byte(text)); err != nil || string(same) != text {
-			return // it holds entries of ours already
-		}
-		installed, err := a.Install([]byte(text), program)
-		if err != nil {
-			return
-		}
-		removed, err := a.Remove(installed)
-		if err != nil || string(removed) != text {
-			t.Fatalf("%v\n%q\n%q\n%q", err, text, installed, removed)
+		for _, name := range [...]string{"claude-code", "cursor"} {
+			a := hook.Find(name)
+			if same, err := a.Remove([]byte(text)); err != nil || string(same) != text {
+				continue // it holds entries of ours already
+			}
+			installed, err := a.Install([]byte(text), program)
+			if err != nil {
+				continue
+			}
+			removed, err := a.Remove(installed)
+			if err != nil || string(removed) != text && removed != nil {
+				t.Fatalf("%s: %v\n%q\n%q\n%q", name, err, text, installed, removed)
+			}
 		}
 	})
 }

@@ -12,7 +12,13 @@ func (a *Agent) Probe(session, cwd, command string) (start, before []byte) {
 				break
 			}
 		}
-		return members(append([]any{f.event, name, f.session, session, f.cwd, cwd, f.mode, "default"}, more...)...)
+		pairs := append([]any{f.event, name, f.session, session, f.cwd, cwd, f.mode, "default"}, more...)
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == "" {
+				pairs[i+1] = nil // a member that the agent does not send
+			}
+		}
+		return members(pairs...)
 	}
 	shell := ""
 	for _, t := range a.tools {
@@ -23,6 +29,23 @@ func (a *Agent) Probe(session, cwd, command string) (start, before []byte) {
 	}
 	return event(SessionStart, "source", "startup"),
 		event(BeforeTool, f.tool, shell, f.call, "probe", f.input, members("command", command))
+}
+
+// Denies says that a reply before a tool is a refusal, in its words or by its exit
+// code.
+func (r *Reply) Denies() bool {
+	v, err := parseJSON(r.Stdout, false)
+	if err != nil {
+		return r.Code == 2
+	}
+	for _, name := range [...]string{"permission", "permissionDecision", "decision"} {
+		for _, said := range [...]*value{v.get(name), v.get("hookSpecificOutput").get(name)} {
+			if said != nil && said.text == "deny" {
+				return true
+			}
+		}
+	}
+	return r.Code == 2
 }
 
 // Command finds the command that a reply puts in the place of the agent's, ""

@@ -36,6 +36,29 @@ func (d *Door) Command(command string) string {
 	return b.String()
 }
 
+// Inside gives the command within a text that Command gave for this program and
+// session, without a directory, and the call that it names. Nothing else can be
+// within, not even spelled differently: what runs is this program.
+func (d *Door) Inside(text string) (command, call string, ok bool) {
+	rest, ok := strings.CutPrefix(text, Quote(d.Program)+" exec --session "+d.Session+" ")
+	if !ok {
+		return "", "", false
+	}
+	if named, ok := strings.CutPrefix(rest, "--call "); ok {
+		call, rest, _ = strings.Cut(named, " ")
+	}
+	if call != "" && !ValidID(call) {
+		return "", "", false
+	}
+	flags, word, _ := strings.Cut(rest, "-- bash -c ")
+	command = word
+	if strings.HasPrefix(word, "'") {
+		command = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")
+	}
+	same := Door{Program: d.Program, Session: d.Session, Call: call, Tell: flags != ""}
+	return command, call, command != "" && same.Command(command) == text
+}
+
 // Quote writes a text as one word of a POSIX shell. The text must not hold NUL,
 // which no command line can.
 func Quote(s string) string {

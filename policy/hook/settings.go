@@ -3,6 +3,7 @@ package hook
 import (
 	"fmt"
 	pathpkg "path"
+	"slices"
 	"strings"
 )
 
@@ -13,14 +14,21 @@ type Settings struct {
 	// such a file, since the path of the program is.
 	User, Project string
 	// Shared are files of a project that the agent reads besides, relative to
-	// its top; what a hook of ours registers there would be others' too.
-	Shared []string
+	// its top; what a hook of ours registers there would be others' too. Others are
+	// more of the user's. "*" stands for any name.
+	Shared, Others []string
 	// Env are the files, relative to a directory of a project, in which the agent
 	// finds variables for what it starts.
 	Env []string
 	// Notes is what else the user has to know or do; one line each.
 	Notes   []string
 	entries []entry
+	// key is the member that holds the command. flat says that an event lists its
+	// handlers themselves, and not groups of them.
+	key  string
+	flat bool
+	// version is a member without which the agent takes no hooks from a file.
+	version string
 }
 
 // entry is what is registered for one event.
@@ -29,15 +37,20 @@ type entry struct {
 	matcher string // "" for events that take none
 	// before and after are members around the command, as text.
 	before, after string
-	// failure is what the agent does when the hook gives no answer, in its own word
-	// for it ("onFailure"); "" where it has none.
+	// failure is the member that has the agent refuse when the hook gives no answer;
+	// "" where it has none.
 	failure string
 }
+
+const (
+	onFailureBlock = `"onFailure": "block"`
+	failClosed     = `"failClosed": true`
+)
 
 // The registrations. A hook ends well before the agent gives up on it.
 var (
 	claudeSettings = Settings{
-		User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
+		key: "command", User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
 		Env: []string{".claude/settings.json", ".claude/settings.local.json"},
 		Notes: []string{
 			"hooks are read when a session starts: restart running ones",
@@ -46,13 +59,13 @@ var (
 		entries: []entry{
 			{"SessionStart", "", `"type": "command", `, `, "timeout": 10`, ""},
 			// From 2.1.295 on; earlier versions do not look at it, and go on.
-			{"PreToolUse", "*", `"type": "command", `, `, "timeout": 10`, "block"},
+			{"PreToolUse", "*", `"type": "command", `, `, "timeout": 10`, onFailureBlock},
 			{"PostToolUse", "*", `"type": "command", `, `, "timeout": 10`, ""},
 			{"PostToolUseFailure", "*", `"type": "command", `, `, "timeout": 10`, ""},
 		},
 	}
 	codexSettings = Settings{
-		User: ".codex/hooks.json", Project: ".codex/hooks.json",
+		key: "command", User: ".codex/hooks.json", Project: ".codex/hooks.json",
 		Env: []string{".codex/config.toml"},
 		Notes: []string{
 			"Codex asks before it runs hooks it has not seen: review them with /hooks",
@@ -65,13 +78,44 @@ var (
 		},
 	}
 	geminiSettings = Settings{
-		User: ".gemini/settings.json", Project: ".gemini/settings.json",
+		key: "command", User: ".gemini/settings.json", Project: ".gemini/settings.json",
 		Env:   []string{".gemini/.env", ".env"},
 		Notes: []string{"Gemini CLI asks again for trust in a project's hooks that changed"},
 		entries: []entry{
 			{"SessionStart", "", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
 			{"BeforeTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
 			{"AfterTool", ".*", `"name": "skillrun", "type": "command", `, `, "timeout": 10000`, ""},
+		},
+	}
+	copilotSettings = Settings{
+		key: "bash", flat: true, version: `"version": 1`,
+		User: ".copilot/hooks/skillrun.json", Project: ".github/hooks/skillrun.json",
+		Shared: []string{".github/copilot/settings.json", ".github/copilot/settings.local.json", ".github/hooks/*.json"},
+		Others: []string{".copilot/settings.json", ".copilot/hooks/*.json"},
+		Notes: []string{
+			"it names this machine's skillrun: keep a project's file out of git, since it has others' agents refuse all tools",
+			"the first command of a session is refused with the one to run instead, which shows whether this version lets hooks change commands (1.0.24 and later); if not, each is",
+		},
+		entries: []entry{
+			{"sessionStart", "", `"type": "command", `, `, "timeoutSec": 10`, ""},
+			{"preToolUse", "", `"type": "command", `, `, "timeoutSec": 10`, ""},
+		},
+	}
+	cursorSettings = Settings{
+		key: "command", flat: true, version: `"version": 1`,
+		User: ".cursor/hooks.json", Project: ".cursor/hooks.json",
+		Notes: []string{
+			"the first command of a session is refused with the one to run instead, which shows whether this version lets hooks change commands; if not, each is",
+			"it can read Claude Code's hooks too: do not let it where skillrun is among them",
+		},
+		entries: []entry{
+			{"sessionStart", "", "", `, "timeout": 10`, ""},
+			{"preToolUse", "", "", `, "timeout": 10`, failClosed},
+			// It sees what is run in the end, whatever other hooks made of it.
+			{"beforeShellExecution", "", "", `, "timeout": 10`, failClosed},
+			{"beforeReadFile", "", "", `, "timeout": 10`, failClosed},
+			{"beforeMCPExecution", "", "", `, "timeout": 10`, failClosed},
+			{"postToolUse", "", "", `, "timeout": 10`, ""},
 		},
 	}
 )
@@ -118,7 +162,7 @@ func (a *Agent) ours(command string) bool {
 }
 
 // text is the entry as an element of the event's list.
-func (n *entry) text(command string) string {
+func (s *Settings) text(n *entry, command string) string {
 	matcher := ""
 	if n.matcher != "" {
 		matcher = `"matcher": ` + string(quoteJSON(nil, n.matcher)) + `, `
@@ -128,19 +172,36 @@ func (n *entry) text(command string) string {
 	}
 	failure := ""
 	if n.failure != "" {
-		failure = `, "onFailure": ` + string(quoteJSON(nil, n.failure))
+		failure = ", " + n.failure
 	}
-	return `{` + matcher + `"hooks": [{` + n.before + `"command": ` + string(quoteJSON(nil, command)) + n.after + failure + `}]}`
+	handler := n.before + string(quoteJSON(nil, s.key)) + ": " + string(quoteJSON(nil, command)) + n.after + failure + "}"
+	if s.flat {
+		return "{" + matcher + handler
+	}
+	return "{" + matcher + `"hooks": [{` + handler + "]}"
 }
 
 // failing says whether a handler has the agent do what the entry does when there is
 // no answer.
 func (n *entry) failing(handler *value) bool {
-	v := handler.get("onFailure")
-	if v == nil {
-		return n.failure == ""
+	said := ""
+	if v := handler.get("onFailure"); v != nil {
+		said = `"onFailure": ` + string(quoteJSON(nil, v.text))
 	}
-	return v.kind == '"' && v.text == n.failure
+	if v := handler.get("failClosed"); v != nil && v.kind == 't' {
+		said = failClosed
+	}
+	return said == n.failure
+}
+
+// command is what a handler runs; nil if it runs none.
+func (s *Settings) command(handler *value) *value {
+	for _, key := range [...]string{s.key, "command", "exec"} {
+		if v := handler.get(key); v != nil {
+			return v
+		}
+	}
+	return nil
 }
 
 // Registered is a command that settings register for the event before a tool.
@@ -157,15 +218,12 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	event := ""
-	for _, n := range a.events {
-		if n.kind == BeforeTool {
-			event = n.name
-		}
+	before := func(event string) bool {
+		return slices.ContainsFunc(a.events, func(n eventName) bool { return n.kind == BeforeTool && strings.EqualFold(n.name, event) })
 	}
 	var found []Registered
-	each(&top, func(name string, group, handler *value) {
-		if c := handler.get("command"); name == event && c != nil {
+	each(&top, func(event string, group, handler *value) {
+		if c := a.Settings.command(handler); c != nil && before(event) {
 			r := Registered{Command: c.text, Ours: a.ours(c.text)}
 			word, _, ok := strings.Cut(c.text, " hook "+a.Name)
 			r.Earlier = ok && !strings.Contains(word, " ") && strings.HasPrefix(pathpkg.Base(word), "skillrun")
@@ -179,7 +237,9 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 			if m := group.get("matcher"); m != nil {
 				r.Matcher = m.text
 			}
-			found = append(found, r)
+			if !slices.Contains(found, r) {
+				found = append(found, r)
+			}
 		}
 	})
 	return found, nil
@@ -231,6 +291,9 @@ func each(top *value, do func(event string, group, handler *value)) {
 		for j := range hooks.members[i].value.items {
 			group := &hooks.members[i].value.items[j]
 			handlers := group.get("hooks")
+			if handlers == nil {
+				do(hooks.members[i].name, group, group)
+			}
 			for k := 0; handlers != nil && k < len(handlers.items); k++ {
 				do(hooks.members[i].name, group, &handlers.items[k])
 			}
@@ -257,12 +320,15 @@ func (a *Agent) Install(data []byte, program string) ([]byte, error) {
 	}
 	made := data == nil
 	if made {
-		data = []byte("{\n}\n")
+		data = []byte(a.Settings.empty())
+	}
+	if top, err := parseJSON(data, true); err == nil && a.Settings.version != "" && top.get("version") == nil {
+		return nil, fmt.Errorf("there is no %s, without which the agent takes no hooks from it: add it, if the file is one of hooks", a.Settings.version)
 	}
 	for i := len(a.Settings.entries) - 1; i >= 0; i-- {
 		n := &a.Settings.entries[i]
 		var err error
-		if data, err = insert(data, [...]string{"hooks", n.event}, n.text(command), made); err != nil {
+		if data, err = insert(data, [...]string{"hooks", n.event}, a.Settings.text(n, command), made); err != nil {
 			return nil, err
 		}
 		made = false
@@ -279,7 +345,7 @@ func (a *Agent) installed(data []byte, command string) (bool, error) {
 	}
 	right, ours := 0, 0
 	each(&top, func(event string, group, handler *value) {
-		c := handler.get("command")
+		c := a.Settings.command(handler)
 		if c == nil || !a.ours(c.text) {
 			return
 		}
@@ -287,7 +353,7 @@ func (a *Agent) installed(data []byte, command string) (bool, error) {
 		for i := range a.Settings.entries {
 			n := &a.Settings.entries[i]
 			m := group.get("matcher")
-			if n.event == event && c.text == command && n.failing(handler) && (n.matcher == "" || m != nil && m.text == n.matcher) {
+			if n.event == event && c.text == command && n.failing(handler) && (n.matcher == "" && (m == nil || !a.Settings.flat) || m != nil && m.text == n.matcher) {
 				right++
 			}
 		}
@@ -308,10 +374,18 @@ func (a *Agent) Remove(data []byte) ([]byte, error) {
 		if trail == nil {
 			return data, nil
 		}
-		if data = cut(data, trail); data == nil {
+		if data = cut(data, trail); data == nil || a.Settings.version != "" && string(data) == a.Settings.empty() {
 			return nil, nil
 		}
 	}
+}
+
+// empty is a file without hooks.
+func (s *Settings) empty() string {
+	if s.version == "" {
+		return "{\n}\n"
+	}
+	return "{\n  " + s.version + "\n}\n"
 }
 
 // step is one of the way to something of ours: a container, and the child that
@@ -335,8 +409,11 @@ func (a *Agent) trail(top *value) []step {
 			groups := &hooks.members[e].value
 			for g := range groups.items {
 				handlers := groups.items[g].get("hooks")
+				if c := a.Settings.command(&groups.items[g]); handlers == nil && c != nil && a.ours(c.text) {
+					return []step{{top, h}, {hooks, e}, {groups, g}}
+				}
 				for k := 0; handlers != nil && k < len(handlers.items); k++ {
-					if c := handlers.items[k].get("command"); c == nil || !a.ours(c.text) {
+					if c := a.Settings.command(&handlers.items[k]); c == nil || !a.ours(c.text) {
 						continue
 					}
 					way := []step{{top, h}, {hooks, e}, {groups, g}}

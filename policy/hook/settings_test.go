@@ -32,6 +32,14 @@ var settingsFiles = map[string]string{
 	"escapes and bytes": "{\"h\\u006foks2\":\"\\ud83d\\ude00 é\",\n\n\n   \"x\":[1,2.50,-0e1,true,null]   }   \n\n",
 }
 
+// versioned is a file in which the agent would look for hooks.
+func versioned(a *hook.Agent, text string) string {
+	if _, err := a.Install([]byte("{}"), program); err == nil {
+		return text
+	}
+	return strings.Replace(text, "{", `{"version": 1, `, 1)
+}
+
 func TestInstallAndRemoveLeaveNoTrace(t *testing.T) {
 	for _, name := range hook.Names() {
 		a := hook.Find(name)
@@ -40,6 +48,7 @@ func TestInstallAndRemoveLeaveNoTrace(t *testing.T) {
 		}
 		for what, text := range settingsFiles {
 			t.Run(name+"/"+what, func(t *testing.T) {
+				text := versioned(a, text)
 				installed, err := a.Install([]byte(text), program)
 				if err != nil {
 					t.Fatal(err)
@@ -161,7 +170,7 @@ func TestBrokenSettingsStay(t *testing.T) {
 		if a.Settings == nil {
 			continue
 		}
-		for _, text := range []string{"", "{", "[]", "null", `"x"`, `{"hooks":[]}`, `{"hooks":1}`, `{"hooks":{"PreToolUse":{},"BeforeTool":{}}}`, `{"hooks":{},"hooks":{}}`, "{}\xff", "{} {}", "\ufeff{}"} {
+		for _, text := range []string{"", "{", "[]", "null", `"x"`, `{"hooks":[]}`, `{"hooks":1}`, `{"hooks":{"PreToolUse":{},"BeforeTool":{}}}`, `{"version":1,"hooks":{"PreToolUse":{},"BeforeTool":{},"preToolUse":{}}}`, `{"hooks":{},"hooks":{}}`, "{}\xff", "{} {}", "\ufeff{}"} {
 			if out, err := a.Install([]byte(text), program); err == nil {
 				t.Errorf("%s: %q was changed to %q", name, text, out)
 			}
@@ -212,7 +221,8 @@ func TestEarlierRegistration(t *testing.T) {
 		if a.Settings == nil {
 			continue
 		}
-		now, err := a.Install([]byte("{}"), program)
+		empty := versioned(a, "{}")
+		now, err := a.Install([]byte(empty), program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +250,7 @@ func TestEarlierRegistration(t *testing.T) {
 			if again, err := a.Install([]byte(before), program); err != nil || string(again) != string(now) {
 				t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(now), string(again)))
 			}
-			if removed, err := a.Remove([]byte(before)); err != nil || string(removed) != "{}" {
+			if removed, err := a.Remove([]byte(before)); err != nil || string(removed) != empty {
 				t.Errorf("%s: %v %s", name, err, removed)
 			}
 		}

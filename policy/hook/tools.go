@@ -10,8 +10,8 @@ const (
 	shellCommand               // a shell command
 	path                       // a file or directory
 	paths                      // a list of them, or one
-	tree                       // a file or directory; what files beneath it hold is shown
-	pattern                    // a path with wildcards; what it matches counts as beneath its literal beginning
+	tree                       // a file or directory, or a list of them; what files beneath it hold is shown
+	pattern                    // a path with wildcards, in arguments so called; what it matches counts as beneath its literal beginning
 	patterns                   // a list of them, or one
 	patch                      // a patch whose headers name the files
 	address                    // a URL
@@ -121,6 +121,59 @@ var geminiTools = [...]Tool{
 	{"tracker_list_tasks", "", nothing, nil, false},
 	{"tracker_add_dependency", "", nothing, nil, false},
 	{"tracker_visualize", "", nothing, nil, false},
+}
+
+// There is no row for write_bash, which types into a shell that may be the agent's
+// own, nor for sql, which opens any file.
+var copilotTools = [...]Tool{
+	{"bash", "shell.execute", shellCommand, []string{"command"}, false},
+	{"view", "filesystem.read", path, []string{"path"}, false},
+	{"show_file", "filesystem.read", path, []string{"path"}, false},
+	{"grep", "filesystem.read", tree, []string{"path", "paths"}, true},
+	{"rg", "filesystem.read", tree, []string{"path", "paths"}, true},
+	{"glob", "filesystem.read", pattern, []string{"path", "paths", "pattern"}, true},
+	{"create", "filesystem.write", path, []string{"path"}, false},
+	{"edit", "filesystem.write", path, []string{"path"}, false},
+	{"str_replace", "filesystem.write", path, []string{"path"}, false},
+	{"insert", "filesystem.write", path, []string{"path"}, false},
+	{"str_replace_editor", "filesystem.write", path, []string{"path"}, false},
+	{"apply_patch", "filesystem.write", patch, []string{"input", "patch"}, false},
+	{"web_fetch", "web.fetch", address, []string{"url"}, false},
+	{"skill", "context.load", name, []string{"skill"}, false},
+	{"task", "subagent.delegate", name, []string{"agent_type"}, true},
+	{"store_memory", "agent_memory.write", nothing, nil, false},
+	{"read_bash", "", nothing, nil, false},
+	{"stop_bash", "", nothing, nil, false},
+	{"list_bash", "", nothing, nil, false},
+	{"list_agents", "", nothing, nil, false},
+	{"read_agent", "", nothing, nil, false},
+	{"report_intent", "", nothing, nil, false},
+	{"think", "", nothing, nil, false},
+	{"update_todo", "", nothing, nil, false},
+	{"ask_user", "", nothing, nil, false},
+	{"exit_plan_mode", "", nothing, nil, false},
+	{"task_complete", "", nothing, nil, false},
+	{"fetch_copilot_cli_documentation", "", nothing, nil, false},
+	{"tool_search_tool_regex", "", nothing, nil, false},
+}
+
+// The names that a hook gets are not those of the model's tools: others saw "Write"
+// for what replaces a text, too.
+var cursorTools = [...]Tool{
+	{"Shell", "shell.execute", shellCommand, []string{"command"}, false},
+	{"Read", "filesystem.read", path, []string{"file_path", "path"}, false},
+	{"Grep", "filesystem.read", tree, []string{"file_path", "path"}, true},
+	{"Glob", "filesystem.read", pattern, []string{"target_directory", "path", "pattern", "glob_pattern"}, true},
+	{"Write", "filesystem.write", path, []string{"file_path", "path"}, false},
+	{"Edit", "filesystem.write", path, []string{"file_path", "path"}, false},
+	{"StrReplace", "filesystem.write", path, []string{"file_path", "path"}, false},
+	{"Delete", "filesystem.delete", path, []string{"file_path", "path"}, false},
+	{"WebFetch", "web.fetch", address, []string{"url"}, false},
+	{"Task", "subagent.delegate", name, []string{"subagent_type"}, true},
+	{"MCP:*", "mcp.execute", toolName, nil, false},
+	{"TodoWrite", "", nothing, nil, false},
+	{"ReadLints", "", nothing, nil, false},
+	{"AskQuestion", "", nothing, nil, false},
 }
 
 // genericTools are what a host without an adapter of its own says.

@@ -190,7 +190,7 @@ var storeRows = []storeRow{
 	{Holds: []string{"opencode.json", "opencode.jsonc", "plugin", "plugins"}, Path: "~/.config/opencode", Reason: "OpenCode settings with keys"},
 	{Path: "~/.local/share/opencode/auth.json", Reason: "OpenCode logins"},
 	{Path: "~/.cursor/mcp.json", Reason: "keys of MCP servers"},
-	{Path: "~/.copilot", Reason: "GitHub Copilot login and settings"},
+	{Moved: []string{"$COPILOT_HOME"}, Path: "~/.copilot", Reason: "GitHub Copilot login and settings"},
 	{Path: "~/.aider.conf.yml", Reason: "API keys"},
 	{Path: "~/.continue", Reason: "API keys"},
 	{Moved: []string{"$LLM_USER_PATH/keys.json"}, Path: "~/.config/io.datasette.llm/keys.json", Reason: "API keys of llm"},

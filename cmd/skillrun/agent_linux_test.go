@@ -57,7 +57,7 @@ func newAgent(t *testing.T) *agent {
 			t.Fatal(err)
 		}
 	}
-	a.env = append(os.Environ(), "HOME="+filepath.Join(root, "home"), "XDG_STATE_HOME="+filepath.Join(root, "state"), "XDG_CONFIG_HOME="+filepath.Join(root, "config"), "USER=user")
+	a.env = append(os.Environ(), "HOME="+filepath.Join(root, "home"), "XDG_STATE_HOME="+filepath.Join(root, "state"), "XDG_CONFIG_HOME="+filepath.Join(root, "config"), "USER=user", "CLAUDE_CONFIG_DIR=")
 	return a
 }
 

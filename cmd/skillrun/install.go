@@ -127,12 +127,25 @@ func settingsFile(agent *hook.Agent, project bool) (string, error) {
 		}
 		return settingsBelow(top, agent.Settings.Project)
 	}
-	home := os.Getenv("HOME")
-	if !filepath.IsAbs(home) {
-		return "", errors.New("the user's settings: HOME is not set")
+	dir, under, err := ofUser(agent, agent.Settings.User)
+	if err != nil {
+		return "", err
 	}
-	file, _, err := followed(filepath.Join(home, agent.Settings.User))
+	file, _, err := followed(filepath.Join(dir, under))
 	return file, err
+}
+
+// ofUser is where a file of the user's lies that an agent reads: in the home
+// directory, unless a variable moves it.
+func ofUser(agent *hook.Agent, name string) (dir, under string, err error) {
+	if dir = os.Getenv(agent.Settings.Moved); filepath.IsAbs(dir) {
+		_, under, _ = strings.Cut(name, "/")
+		return dir, under, nil
+	}
+	if dir = os.Getenv("HOME"); !filepath.IsAbs(dir) {
+		return "", "", errors.New("the user's settings: HOME is not set")
+	}
+	return dir, name, nil
 }
 
 // settingsFiles are all that an agent reads and doctor looks at.
@@ -159,10 +172,13 @@ func settingsFiles(agent *hook.Agent) ([]string, error) {
 			}
 		}
 	}
-	home := os.Getenv("HOME")
 	for _, name := range agent.Settings.Others {
-		for _, name := range matching(home, name) {
-			file, _, err := followed(filepath.Join(home, name))
+		dir, under, err := ofUser(agent, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range matching(dir, under) {
+			file, _, err := followed(filepath.Join(dir, name))
 			if err := add(file, err); err != nil {
 				return nil, err
 			}

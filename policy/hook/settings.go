@@ -9,6 +9,9 @@ import (
 
 // Settings say where an agent's hooks are registered, and as what.
 type Settings struct {
+	// Moved is a variable that names the place of the first directory of User and
+	// Others; "" if the agent knows none.
+	Moved string
 	// User is a file relative to the home directory, Project one relative to the
 	// top of a project. A project's is of this machine only where the agent has
 	// such a file, since the path of the program is.
@@ -50,7 +53,7 @@ const (
 // The registrations. A hook ends well before the agent gives up on it.
 var (
 	claudeSettings = Settings{
-		key: "command", User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
+		key: "command", Moved: "CLAUDE_CONFIG_DIR", User: ".claude/settings.json", Project: ".claude/settings.local.json", Shared: []string{".claude/settings.json"},
 		Env: []string{".claude/settings.json", ".claude/settings.local.json"},
 		Notes: []string{
 			"hooks are read when a session starts: restart running ones",
@@ -65,7 +68,7 @@ var (
 		},
 	}
 	codexSettings = Settings{
-		key: "command", User: ".codex/hooks.json", Project: ".codex/hooks.json",
+		key: "command", Moved: "CODEX_HOME", User: ".codex/hooks.json", Project: ".codex/hooks.json",
 		Env: []string{".codex/config.toml"},
 		Notes: []string{
 			"Codex asks before it runs hooks it has not seen: review them with /hooks",
@@ -89,11 +92,11 @@ var (
 	}
 	copilotSettings = Settings{
 		key: "bash", flat: true, version: `"version": 1`,
-		User: ".copilot/hooks/skillrun.json", Project: ".github/hooks/skillrun.json",
+		Moved: "COPILOT_HOME", User: ".copilot/hooks/skillrun.json", Project: ".github/hooks/skillrun.json",
 		Shared: []string{".github/copilot/settings.json", ".github/copilot/settings.local.json", ".github/hooks/*.json"},
 		Others: []string{".copilot/settings.json", ".copilot/hooks/*.json"},
 		Notes: []string{
-			"it names this machine's skillrun: keep a project's file out of git, since it has others' agents refuse all tools",
+			"VS Code reads it too, and is refused all tools; so is who gets a project's file with the repository: keep it out of git",
 			"the first command of a session is refused with the one to run instead, which shows whether this version lets hooks change commands (1.0.24 and later); if not, each is",
 		},
 		entries: []entry{

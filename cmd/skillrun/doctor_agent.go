@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +79,8 @@ func diagnoseAgent(agent *hook.Agent) ([]check, error) {
 			}
 			all = append(all, check{"other-hook", true, policy.Escape(fmt.Sprintf("%s: %s on %q: of two that rewrite a command, one wins", file, r.Command, r.Matcher)), ""})
 		}
-		if agent.Off(data) {
+		// In another file of hooks it speaks of that file alone.
+		if agent.Off(data) && (i < 2 || filepath.Base(filepath.Dir(file)) != "hooks") {
 			all = append(all, check{"hooks-on", false, policy.Escape(file) + " switches hooks off", "take disableAllHooks out"})
 		}
 		if agent.Sandboxed(data) {

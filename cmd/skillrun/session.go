@@ -205,7 +205,7 @@ func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, err
 		lines = append(lines, "  > "+policy.Row(policy.Escape(p.Input)))
 	}
 	for _, n := range p.Needs {
-		lines = append(lines, fmt.Sprintf("  %-10s %s", n.Level, shown(strings.TrimSpace(n.Capability+" "+n.Target)+" - "+n.Reason)))
+		lines = append(lines, fmt.Sprintf("  %-10s %s", n.Level, shown(strings.TrimSpace(n.Capability+" "+named(n.Target))+" - "+n.Reason)))
 	}
 	for _, n := range p.Notes {
 		lines = append(lines, fmt.Sprintf("  %-10s %s", "note", shown(n)))

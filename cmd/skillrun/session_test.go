@@ -15,7 +15,7 @@ import (
 func TestAskChoice(t *testing.T) {
 	p := session.Prompt{
 		Session: "s1", Tool: "Ba\x1b[2Jsh", Skills: []string{"pdf\u202e"}, Input: `sed 's/\./-/' x #  ` + "\x1b]0;x\a", Reason: "why", Notes: []string{"no\rte", `escaped \x0d`},
-		Needs:   []session.PromptNeed{{Capability: "web.fetch", Level: "normal", Target: "a.com\x1b[1A", Reason: "not \u200bdeclared"}},
+		Needs:   []session.PromptNeed{{Capability: "web.fetch", Level: "normal", Target: "a .com\x1b[1A", Reason: "not \u200bdeclared"}},
 		Choices: []string{"deny", "once", "task", "session"},
 	}
 	for in, want := range map[string]session.Choice{
@@ -29,7 +29,7 @@ func TestAskChoice(t *testing.T) {
 		if strings.ContainsAny(out.String(), "\x1b\a\r\u202e\u200b") {
 			t.Errorf("the prompt is %q", out.String())
 		}
-		for _, line := range []string{`  > sed 's/\\./-/' x # \x20\x1b]0;x\x07`, `  note       no\x0dte`, `  note       escaped \x0d`} {
+		for _, line := range []string{`  > sed 's/\\./-/' x # \x20\x1b]0;x\x07`, `  note       no\x0dte`, `  note       escaped \x0d`, `  normal     web.fetch "a .com\x1b[1A" - not \u200bdeclared`} {
 			if !strings.Contains(out.String(), line+"\n") {
 				t.Errorf("the prompt has no line %s:\n%s", line, out.String())
 			}

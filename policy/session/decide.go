@@ -321,7 +321,7 @@ func (j *judged) explain(dir string) {
 			if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
 				p = rel
 			}
-			list = append(list, policy.Escape(clip(p, 200)))
+			list = append(list, shown(p))
 		}
 		j.need.Reason += "; a yes opens " + strings.Join(list, ", ")
 		if n := len(j.request.Paths) - len(list); n > 0 {
@@ -371,7 +371,7 @@ func (v *Verdict) sum(needs []judged) {
 	n := &needs[worst].need
 	v.Effect, v.Reason, v.Source = n.Effect, n.Reason, n.Source
 	if n.Target != "" && n.Effect != policy.Allow {
-		v.Reason = policy.Escape(clip(n.Target, 200)) + ": " + v.Reason
+		v.Reason = shown(n.Target) + ": " + v.Reason
 	}
 	if n.Effect != policy.Confirm {
 		return
@@ -405,12 +405,22 @@ func (v *Verdict) sum(needs []judged) {
 	}
 }
 
+// shown is a target as a question names it: in quotes where it could be taken for the
+// words around it.
+func shown(target string) string {
+	e := policy.Row(policy.Escape(clip(target, 200)))
+	if strings.ContainsAny(e, ` "`) {
+		return `"` + strings.ReplaceAll(e, `"`, `\x22`) + `"`
+	}
+	return e
+}
+
 // targets names those of needs of one capability, a space before each.
 func targets(needs []*Need) string {
 	var list []string
 	for _, n := range needs {
 		if n.Target != "" {
-			list = append(list, " "+policy.Escape(clip(n.Target, 200)))
+			list = append(list, " "+shown(n.Target))
 		}
 	}
 	return strings.Join(list, ",")

@@ -18,6 +18,9 @@ func TestReason(t *testing.T) {
 	for name := range strings.SplitSeq("abcdefgh", "") {
 		w.file("ws/"+name, "")
 	}
+	for _, name := range []string{"in.txt: allowed", `b", c", and  d`} {
+		w.file("ws/"+name, "")
+	}
 	s := w.start()
 	for _, c := range []struct{ command, want string }{
 		{"rm -f in.txt", "in.txt: filesystem.delete: not declared (deletes the files named)"},
@@ -28,6 +31,9 @@ func TestReason(t *testing.T) {
 		// However many others come before it, nothing is left out.
 		{"rm a; rm b; rm c; rm d; rm e; rm f; rm g; rm h; curl -s https://a.example/x", "a: filesystem.delete: not declared (deletes the files named); " +
 			"also filesystem.delete b, c, d, e, f, g, h, web.fetch a.example"},
+		// A name stays one: it says nothing in our place.
+		{"rm 'in.txt: allowed'", `"in.txt: allowed": filesystem.delete: not declared (deletes the files named)`},
+		{`rm a 'b", c", and  d'`, `a: filesystem.delete: not declared (deletes the files named); also filesystem.delete "b\x22, c\x22, and \x20d"`},
 		{"curl -s https://api.example.com" + strings.Repeat("."+strings.Repeat("a", 50), 4) + ".other.example/", "api.example.com." + strings.Repeat("a", 50) + "." + strings.Repeat("a", 33) +
 			"..." + strings.Repeat("a", 35) + "." + strings.Repeat("a", 50) + ".other.example: web.fetch: not declared (curl connects to the host)"},
 	} {

@@ -188,6 +188,32 @@ func TestConsentPages(t *testing.T) {
 		t.Errorf("yes: exit %d: %s", code, shown)
 	}
 
+	// A small terminal shows less at once, and one that says it is large no more.
+	for _, size := range [][2]uint16{{10, 40}, {200, 200}} {
+		rows, columns := min(int(size[0])-4, 20), min(int(size[1]), 80)
+		tty := newTerminal(t)
+		tty.resize(size[0], size[1])
+		cmd := u.command(u.touch("f")...)
+		tty.start(cmd)
+		for range 44 / rows {
+			tty.wait(more)
+			tty.typed("\n")
+		}
+		tty.wait(askedOf)
+		tty.typed("n\n")
+		shown := tty.rest()
+		cmd.Wait()
+		for _, part := range strings.Split(shown, more) {
+			used := -1 // that of the question
+			for line := range strings.Lines(strings.TrimLeft(part, "\r\n")) {
+				used += (len(strings.TrimRight(line, "\r\n")) + columns - 1) / columns
+			}
+			if part, _, last := strings.Cut(part, "allow?"); used > rows && !last {
+				t.Errorf("%d rows at once on a terminal of %d: %q", used, size[0], part)
+			}
+		}
+	}
+
 	// What a failed run was refused is its own choice: a long name carries nothing away.
 	long := []string{u.home, "data"}
 	for range 8 {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"skillrun/policy"
 )
 
@@ -181,17 +183,24 @@ func ask(tty *os.File, who string, changes []string, pending []policy.Question, 
 	}
 }
 
-// A screen is what is shown at once: what fits on the smallest of usual terminals.
-// One that says it is larger may have been told so by a run.
-const (
-	screenRows    = 20
-	screenColumns = 80
-)
+// screen is what is shown at once: what fits on a usual terminal, or on this one above
+// the question, if that is less. One that says it is larger may have been told so by a
+// run.
+func screen(tty io.Writer) (rows, columns int) {
+	rows, columns = 20, 80
+	if f, ok := tty.(*os.File); ok {
+		if c, r, err := term.GetSize(int(f.Fd())); err == nil && c > 0 && r > 0 {
+			rows, columns = min(rows, max(r-4, 4)), min(columns, max(c, 20))
+		}
+	}
+	return rows, columns
+}
 
 // page shows lines, a screen at a time: a long list, or a long line of it, does not
 // carry away what stands in it.
 func page(tty io.Writer, in *bufio.Reader, lines []string) error {
-	left := screenRows
+	rows, width := screen(tty)
+	left := rows
 	for _, text := range lines {
 		letters := []rune(text)
 		for shown := false; !shown || len(letters) > 0; shown = true {
@@ -200,10 +209,10 @@ func page(tty io.Writer, in *bufio.Reader, lines []string) error {
 				if err != nil || word == "n" || word == "no" {
 					return errDeclined
 				}
-				left = screenRows
+				left = rows
 			}
 			n, columns := 0, 0
-			for ; n < len(letters) && columns <= left*screenColumns-2; n++ {
+			for ; n < len(letters) && columns <= left*width-2; n++ {
 				columns++
 				if letters[n] >= 0x300 { // some are two wide
 					columns++
@@ -211,7 +220,7 @@ func page(tty io.Writer, in *bufio.Reader, lines []string) error {
 			}
 			fmt.Fprintln(tty, string(letters[:n]))
 			letters = letters[n:]
-			left -= max(1, (columns+screenColumns-1)/screenColumns)
+			left -= max(1, (columns+width-1)/width)
 		}
 	}
 	return nil

@@ -99,7 +99,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 	}
 	question := fmt.Sprintf("skillrun: %d refused: %s. [r]etry with these once %s[n]o: ", len(what), strings.Join(what, ", "), always)
 	in := bufio.NewReader(tty)
-	if len(question) > screenRows*screenColumns/2 { // letters may be two wide
+	if rows, columns := screen(tty); len(question) > rows*columns/2 { // letters may be two wide
 		if err := page(tty, in, what); err != nil {
 			return nil, nil
 		}

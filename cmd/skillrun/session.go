@@ -88,6 +88,7 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
 		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
 		Readable: readable(d.host),
+		Remote:   func(dir, name string) (string, bool) { return policy.GitRemote(d.host, dir, name) },
 		SkillGrants: func(dir string, tier policy.Tier) []policy.Entry {
 			placed, _ := places.Trust(dir, nil)
 			return config.skillGrants(dir, min(tier, placed))

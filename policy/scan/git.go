@@ -118,7 +118,32 @@ func (c *command) remote() {
 		}
 		return
 	}
+	if !c.o.has("--all", "--multiple") {
+		f = c.address(f)
+	}
 	c.gitAddress(f)
+}
+
+// address gives the address of a remote by its name, or the name where it is not known.
+func (c *command) address(name field) field {
+	dir := c.env.Dir
+	if c.dir.text != "" {
+		dir = c.env.locate(c.dir.text)
+	}
+	if c.env.Remote == nil || dir == "" || !c.dir.exact || !name.exact && name.text != "" {
+		return name
+	}
+	address, known := c.env.Remote(dir, name.text)
+	host, rest, colon := strings.Cut(address, ":")
+	switch {
+	case !known || strings.ContainsAny(host, "[]"):
+		return name
+	case !colon || strings.Contains(host, "/"):
+		return literal("file://" + address)
+	case !strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, ":"): // [USER@]HOST:PATH
+		return literal("ssh://" + host + ":22")
+	}
+	return literal(address)
 }
 
 // pathspec reads checkout, restore, reset and stash: what they change of the

@@ -85,6 +85,10 @@ type Env struct {
 	Roots []string
 	// Home is the absolute home directory; paths beneath it are named "~".
 	Home string
+	// Remote gives the address that git fetches from in an absolute directory by the
+	// name of a remote, "" for the one that it takes by itself, as far as that is
+	// known; "." is the repository itself. Nil knows none.
+	Remote func(dir, name string) (address string, known bool)
 }
 
 // Bounds of the work that a text can cause. What lies beyond is said to be

@@ -117,7 +117,11 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 	if command := a.command(); command != "" {
 		look.scanned = true
 		files := &scripts{s: s}
-		read = scan.Command(command, scan.Env{FS: files, Dir: dir, Roots: s.roots(), Home: s.set.Home})
+		env := scan.Env{FS: files, Dir: dir, Roots: s.roots(), Home: s.set.Home}
+		if a.Confined { // else nothing holds git to what its configuration says now
+			env.Remote = s.set.Remote
+		}
+		read = scan.Command(command, env)
 		if files.hidden {
 			read.Opaque = append(read.Opaque, policy.Finding{Pos: policy.Pos{File: "command", Line: 1, Column: 1}, What: "a script that is a secret, or that a link leads to, is not read"})
 		}

@@ -93,6 +93,8 @@ type Settings struct {
 	// Readable says of a resolved path that every run may read it, whatever was granted;
 	// nil says so of none.
 	Readable func(path string) bool
+	// Remote gives the address that git fetches from, as scan.Env has it; nil knows none.
+	Remote func(dir, name string) (address string, known bool)
 
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time

@@ -124,8 +124,8 @@ func TestNear(t *testing.T) {
 		taken           syscall.Errno
 		meanwhile, then unix.CPUSet
 	}{
-		{"control: it is set back", 0, only[0], everywhere},
-		{"control: it takes none", syscall.EMFILE, only[0], everywhere},
+		{"it is set back", 0, only[0], everywhere},
+		{"it takes none", syscall.EMFILE, only[0], everywhere},
 		{"it had died before", syscall.ENOENT, only[0], everywhere},
 		{"it is placed", 0, only[1], only[1]},
 		{"it has died", syscall.ESRCH, only[0], only[0]},

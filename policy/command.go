@@ -56,7 +56,7 @@ func (l *lowering) command(p *profiles.Profile) {
 // ledOut says whether a link in the workspace or the skill leads out of both.
 func (l *lowering) ledOut(name string) bool {
 	to, err := l.host.Resolve(name)
-	if err == nil && (within(l.place.Workspace, to) || within(l.place.Skill, to)) {
+	if err == nil && (profiles.Within(l.place.Workspace, to) || profiles.Within(l.place.Skill, to)) {
 		return false
 	}
 	return LedOut(l.host, l.place.Workspace, name) != "" || LedOut(l.host, l.place.Skill, name) != ""
@@ -122,7 +122,7 @@ func (l *lowering) program(p *profiles.Profile, name string, depth int) {
 	l.prefix(p, name)
 	// Who wrote the script chose the word: a file of the workspace or the skill
 	// opens nothing with it that the run does not have.
-	theirs := within(l.place.Workspace, file) || within(l.place.Skill, file)
+	theirs := profiles.Within(l.place.Workspace, file) || profiles.Within(l.place.Skill, file)
 	for _, word := range l.shebang(file) {
 		if next, err := l.find(word); err == nil && (!theirs || !strings.Contains(word, "/") || l.startable(p, next)) {
 			l.program(p, next, depth+1)
@@ -134,7 +134,9 @@ func (l *lowering) program(p *profiles.Profile, name string, depth int) {
 // be started already, lies in the workspace or the skill, or is what PATH finds,
 // where that leads elsewhere.
 func (l *lowering) startable(p *profiles.Profile, name string) bool {
-	theirs := func(at string) bool { return within(l.place.Workspace, at) || within(l.place.Skill, at) }
+	theirs := func(at string) bool {
+		return profiles.Within(l.place.Workspace, at) || profiles.Within(l.place.Skill, at)
+	}
 	file, err := l.host.Resolve(name)
 	if err != nil {
 		return false
@@ -207,14 +209,14 @@ func (l *lowering) prefix(p *profiles.Profile, program string) {
 	dir := path.Dir(bin)
 	names, theirs := environments[:], installed[:]
 	switch {
-	case within(dir, l.place.Home):
+	case profiles.Within(dir, l.place.Home):
 		return
 	case l.managed(dir, path.Base(program)):
 		names, theirs = slices.Concat(names, versions[:]), slices.Concat(theirs, versions[:])
 	case !l.virtual(dir):
 		return
 	}
-	if !within(l.place.Workspace, dir) && !p.Allows(dir, profiles.Read).Allowed {
+	if !profiles.Within(l.place.Workspace, dir) && !p.Allows(dir, profiles.Read).Allowed {
 		for _, d := range profiles.WorkspaceSecrets(dir) {
 			d.Except = slices.Concat(theirs, d.Except)
 			p.Denials = append(p.Denials, d)
@@ -222,7 +224,7 @@ func (l *lowering) prefix(p *profiles.Profile, program string) {
 	}
 	for _, name := range names {
 		at, err := l.host.Resolve(dir + "/" + name)
-		if err != nil || !within(dir, at) || at == dir {
+		if err != nil || !profiles.Within(dir, at) || at == dir {
 			continue
 		}
 		info, err := fs.Stat(l.host.FS, profiles.FSName(at))

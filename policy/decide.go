@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"skillrun/profiles"
 )
 
 // MaxPath is the most bytes of a path that is looked at: Linux takes no longer one
@@ -237,7 +239,7 @@ func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
 		return e.Effect == Deny // it cannot be judged
 	}
 	if e.inWorkspace(c) {
-		if !within(place.Workspace, name) && !(c.means == executeSource && within(place.Skill, name)) {
+		if !profiles.Within(place.Workspace, name) && !(c.means == executeSource && profiles.Within(place.Skill, name)) {
 			return false
 		}
 	}
@@ -250,11 +252,6 @@ func (e *Entry) coversPath(c *Capability, name string, place *Place) bool {
 		}
 	}
 	return false
-}
-
-func within(root, name string) bool {
-	_, ok := beneath(root, name)
-	return ok && root != ""
 }
 
 // coversHost says whether an entry is about a host, named with its port or without.

@@ -89,14 +89,14 @@ func (c *homeLinks) follow(name string, deep int, reason string) {
 	guarded := false
 	for i, tree := range c.trees {
 		switch {
-		case within(tree, name):
-		case err == nil && within(tree, to):
+		case profiles.Within(tree, name):
+		case err == nil && profiles.Within(tree, to):
 			guarded = guarded || to != tree
 			c.denials = append(c.denials, c.sifts[i].Beyond(c.host, d)...)
 			deep = max(deep, deepestOfHome) // of all of a tree only the links in it
 		default:
 			for _, step := range way {
-				if step.Path != tree && within(tree, step.Path) {
+				if step.Path != tree && profiles.Within(tree, step.Path) {
 					c.denials = append(c.denials, step)
 				}
 			}

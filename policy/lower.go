@@ -183,7 +183,7 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 			relative := !strings.HasPrefix(t.Value, "/") && !strings.HasPrefix(t.Value, "~")
 			// A link in the workspace does not carry a relative scope out, but
 			// what is refused is refused wherever it lies.
-			if !r.refused && (inside || relative && !r.user) && !within(r.place.Workspace, name) && !(r.capability.means == executeSource && within(r.place.Skill, name)) {
+			if !r.refused && (inside || relative && !r.user) && !profiles.Within(r.place.Workspace, name) && !(r.capability.means == executeSource && profiles.Within(r.place.Skill, name)) {
 				continue
 			}
 			r.path(p, name, access)
@@ -242,7 +242,7 @@ func (r *right) expand(scope string) []string {
 			below := append(above[:len(above):len(above)], e.Name())
 			n := len(below)
 			if matchPath(pattern, below) {
-				if resolved, err := r.host.Resolve(name); err == nil && within(root, resolved) && !(r.user && !r.refused && Linked(r.host, r.place.Workspace, name) != "") {
+				if resolved, err := r.host.Resolve(name); err == nil && profiles.Within(root, resolved) && !(r.user && !r.refused && Linked(r.host, r.place.Workspace, name) != "") {
 					found = append(found, resolved)
 				}
 			} else if e.IsDir() && (deep >= 0 && n > deep || n < len(pattern) && matchPath(pattern[n-1:n], below[n-1:])) {

@@ -261,7 +261,7 @@ func (l *lowering) environment(p *profiles.Profile) {
 	}
 	dir := l.place.Workspace + "/.git"
 	written := func(r profiles.PathRule) bool {
-		return r.Access&profiles.Create != 0 && (r.Path == dir || r.Tree && within(r.Path, dir))
+		return r.Access&profiles.Create != 0 && (r.Path == dir || r.Tree && profiles.Within(r.Path, dir))
 	}
 	if l.place.Workspace != "" && !slices.ContainsFunc(p.Paths, written) && l.host.Exists(dir) {
 		set("GIT_OPTIONAL_LOCKS", "0", "git does not write the index where it only looks")
@@ -282,7 +282,7 @@ func (l *lowering) mounts(p *profiles.Profile) error {
 		switch {
 		case err != nil || !info.IsDir():
 			return fmt.Errorf("mount %s: %s is not a directory", m.Role, Escape(dir))
-		case dir == "/" || slices.ContainsFunc(append(l.host.Aliases(l.place.Home), l.place.Home), func(home string) bool { return within(dir, home) }):
+		case dir == "/" || slices.ContainsFunc(append(l.host.Aliases(l.place.Home), l.place.Home), func(home string) bool { return profiles.Within(dir, home) }):
 			return fmt.Errorf("mount %s: %s holds the home directory", m.Role, Escape(dir))
 		}
 		for i := range p.Denials {

@@ -236,11 +236,11 @@ func (l *lowering) control(p *profiles.Profile, c *Capability, granted []profile
 		return
 	}
 	for _, r := range granted {
-		if !r.Tree || r.Access&profiles.Change == 0 || l.place.Workspace != "" && within(l.place.Workspace, r.Path) {
+		if !r.Tree || r.Access&profiles.Change == 0 || profiles.Within(l.place.Workspace, r.Path) {
 			continue
 		}
 		packages := slices.ContainsFunc(p.Paths, func(t profiles.PathRule) bool {
-			return t.Origin.Source == "built-in:toolchains" && t.Tree && within(t.Path, r.Path)
+			return t.Origin.Source == "built-in:toolchains" && t.Tree && profiles.Within(t.Path, r.Path)
 		})
 		for _, d := range profiles.ControlFiles(r.Path) {
 			if len(d.Except) == 0 || !packages {
@@ -257,7 +257,7 @@ func (l *lowering) keep(rights *profiles.Profile) {
 	for _, x := range l.excepts {
 		var access profiles.Access
 		for _, r := range rights.Paths {
-			if r.Path == x.path || r.Tree && within(r.Path, x.path) {
+			if r.Path == x.path || r.Tree && profiles.Within(r.Path, x.path) {
 				access |= r.Access
 			}
 		}
@@ -395,9 +395,9 @@ func giveWay(d *profiles.Denial, granted []profiles.PathRule) bool {
 	for _, g := range granted {
 		switch {
 		case g.Access&d.Access == 0:
-		case within(g.Path, d.Path) && (g.Tree || d.Match == "" && g.Path == d.Path):
+		case profiles.Within(g.Path, d.Path) && (g.Tree || d.Match == "" && g.Path == d.Path):
 			d.Access &^= g.Access
-		case within(d.Path, g.Path):
+		case profiles.Within(d.Path, g.Path):
 			d.Except = append(d.Except, g.Path)
 		}
 	}

@@ -67,7 +67,7 @@ func NewProtected(h *profiles.Host, workspace string, trees ...string) *Protecte
 // changed, and what the home's control files lead to there.
 func (p *Protected) Among(trees []string) {
 	trees = slices.DeleteFunc(slices.Clone(trees), func(tree string) bool {
-		return within(p.workspace, tree) || slices.ContainsFunc(p.trees, func(t string) bool { return within(t, tree) })
+		return profiles.Within(p.workspace, tree) || slices.ContainsFunc(p.trees, func(t string) bool { return profiles.Within(t, tree) })
 	})
 	if p.workspace == "" || len(trees) == 0 {
 		return
@@ -90,7 +90,7 @@ func (p *Protected) Among(trees []string) {
 func (p *Protected) InRuns(workspace string) *Protected {
 	q := &Protected{itself: true}
 	for _, d := range p.profile.Denials {
-		if d.Class == profiles.Control && d.Origin.Source == profiles.OfControlFiles && within(workspace, d.Path) {
+		if d.Class == profiles.Control && d.Origin.Source == profiles.OfControlFiles && profiles.Within(workspace, d.Path) {
 			q.profile.Denials = append(q.profile.Denials, d)
 		}
 	}
@@ -149,7 +149,7 @@ func (p *Protected) Needs(capability, file string) (instead, why string) {
 		return "", ""
 	}
 	v := p.profile.Allows(file, access)
-	if v.Denial == nil && len(p.unread) > 0 && (access&profiles.Read == 0 || within(p.workspace, file) || len(p.host.Mounts) > 0) {
+	if v.Denial == nil && len(p.unread) > 0 && (access&profiles.Read == 0 || profiles.Within(p.workspace, file) || len(p.host.Mounts) > 0) {
 		// To be read, it is of what lies beneath the workspace only that names there make secrets.
 		p.search(&p.unread, mostSearched)
 		p.unread = nil

@@ -35,11 +35,11 @@ func (l *lowering) repository() []string {
 	case dot == "":
 		return nil
 	case dir == dot:
-		if !within(top, dot) {
+		if !profiles.Within(top, dot) {
 			return nil
 		}
 		return []string{dot}
-	case within(top, dir):
+	case profiles.Within(top, dir):
 		return nil
 	case path.Base(path.Dir(dir)) != "worktrees" || common != path.Dir(path.Dir(dir)) || !strings.HasSuffix(common, ".git"):
 		return nil
@@ -56,7 +56,7 @@ func (l *lowering) repository() []string {
 	for _, name := range [...]string{"HEAD", "config", "info", "logs", "objects", "packed-refs", "refs", "worktrees"} {
 		at := path.Join(common, name)
 		real, err := l.host.ResolvePrefix(at)
-		if err == nil && real == at && !within(at, top) && (name == "logs" || l.host.Exists(at)) { // git makes them
+		if err == nil && real == at && !profiles.Within(at, top) && (name == "logs" || l.host.Exists(at)) { // git makes them
 			dirs = append(dirs, at)
 		}
 	}
@@ -257,12 +257,12 @@ func (c *configured) named(dir, name string, place bool) (whole []string) {
 	}
 	for _, name := range slices.Compact(names) {
 		at, err := c.host.ResolvePrefix(name)
-		if within(at, c.workspace) && err == nil {
+		if profiles.Within(at, c.workspace) && err == nil {
 			continue
 		}
 		if !place {
 			info, err := fs.Stat(c.host.FS, profiles.FSName(at))
-			if err != nil || !info.Mode().IsRegular() || !within(c.workspace, at) {
+			if err != nil || !info.Mode().IsRegular() || !profiles.Within(c.workspace, at) {
 				continue
 			}
 		}

@@ -62,7 +62,7 @@ func (p *Place) path(s string) (pathScope, bool) {
 
 // covers says whether name, absolute and clean, lies in the scope.
 func (s *pathScope) covers(name string) bool {
-	rest, ok := beneath(s.root, name)
+	rest, ok := profiles.Beneath(s.root, name)
 	if !ok || s.glob == "" {
 		return ok
 	}
@@ -97,18 +97,6 @@ func matchName(pattern, name string) bool {
 	}
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
-}
-
-// beneath says whether name is root or lies beneath it, and gives the rest.
-func beneath(root, name string) (rest string, ok bool) {
-	if root == "/" {
-		return strings.TrimPrefix(name, "/"), strings.HasPrefix(name, "/")
-	}
-	rest, ok = strings.CutPrefix(name, root)
-	if !ok || rest != "" && rest[0] != '/' {
-		return "", false
-	}
-	return strings.TrimPrefix(rest, "/"), true
 }
 
 // ParseHost reads a host as manifests and flags write it: a name, "*.name",
@@ -212,8 +200,8 @@ func Linked(h *profiles.Host, workspace, name string) string {
 	var links []string
 	for _, link := range h.Links(name) {
 		for _, at := range append(h.Aliases(link), link) {
-			switch own := slices.ContainsFunc(h.WrittenOfSystem, func(tree string) bool { return within(tree, at) }); {
-			case own || workspace != "" && within(workspace, at):
+			switch own := slices.ContainsFunc(h.WrittenOfSystem, func(tree string) bool { return profiles.Within(tree, at) }); {
+			case own || profiles.Within(workspace, at):
 				return to
 			case path.Dir(at) != "/" && !profiles.OfSystem(at):
 				links = append(links, at)
@@ -228,7 +216,7 @@ func Linked(h *profiles.Host, workspace, name string) string {
 		return to // nobody knows whose they are
 	}
 	for _, tree := range trees {
-		if slices.ContainsFunc(links, func(link string) bool { return within(tree, link) }) {
+		if slices.ContainsFunc(links, func(link string) bool { return profiles.Within(tree, link) }) {
 			return to
 		}
 	}
@@ -239,7 +227,7 @@ func Linked(h *profiles.Host, workspace, name string) string {
 // takes nothing from where it is not.
 func LedOut(h *profiles.Host, workspace, name string) string {
 	to := Linked(h, workspace, name)
-	if workspace != "" && within(workspace, to) {
+	if profiles.Within(workspace, to) {
 		return ""
 	}
 	return to

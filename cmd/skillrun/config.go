@@ -185,16 +185,11 @@ func enclosing(h *profiles.Host, path string, trees ...string) string {
 		path = resolved
 	}
 	for _, tree := range trees {
-		if tree != "" && within(tree, path) {
+		if profiles.Within(tree, path) {
 			return tree
 		}
 	}
 	return ""
-}
-
-// within says whether a path is a tree or lies in it, by its name.
-func within(tree, path string) bool {
-	return path == tree || strings.HasPrefix(path, strings.TrimSuffix(tree, "/")+"/")
 }
 
 // narrow reads what the project says. Whoever wrote it, it can only narrow; a

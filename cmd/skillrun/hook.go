@@ -23,6 +23,7 @@ import (
 	"skillrun/policy/hook"
 	"skillrun/policy/session"
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // exitBlocked is the exit code that agents take for no.
@@ -267,7 +268,7 @@ func projectProxies(agent *hook.Agent, workspace string, from ...string) map[str
 		at, err := filepath.EvalSymlinks(dir)
 		for err == nil && filepath.IsAbs(at) {
 			dirs = append(dirs, at)
-			if !within(workspace, at) || at == workspace {
+			if !profiles.Within(workspace, at) || at == workspace {
 				break
 			}
 			at = filepath.Dir(at)

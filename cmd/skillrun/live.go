@@ -111,8 +111,8 @@ func changer(state, dir string) (pid int, err error) {
 		}
 		paths := strings.Split(string(page[8:]), "\x00")
 		trees := min(int(binary.LittleEndian.Uint32(page[4:])), len(paths))
-		over := func(tree string) bool { return tree != "" && (within(tree, dir) || within(dir, tree)) }
-		if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return kept != "" && within(kept, dir) }) {
+		over := func(tree string) bool { return profiles.Within(tree, dir) || profiles.Within(dir, tree) }
+		if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) }) {
 			return int(binary.LittleEndian.Uint32(page)), nil
 		}
 	}

@@ -62,7 +62,7 @@ func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 		}
 	}
 	if ws := p.Workspace; ws != "" && len(trees) > maxTrees {
-		trees = slices.DeleteFunc(trees, func(tree string) bool { return within(ws, tree) })
+		trees = slices.DeleteFunc(trees, func(tree string) bool { return profiles.Within(ws, tree) })
 		trees = append(trees, ws)
 	}
 	if len(trees) > maxTrees {
@@ -99,7 +99,7 @@ func note(state, list string, paths []string) error {
 	known := profiles.SplitWritten(data)
 	all := slices.Clip(known)
 	for _, path := range paths {
-		if !slices.Contains(all, path) && (list != writtenFile || !slices.ContainsFunc(all, func(tree string) bool { return within(tree, path) })) {
+		if !slices.Contains(all, path) && (list != writtenFile || !slices.ContainsFunc(all, func(tree string) bool { return profiles.Within(tree, path) })) {
 			all = append(all, path)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"skillrun/policy"
 	"skillrun/policy/scan"
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // judged is a need with what was decided and what is needed to ask about it.
@@ -343,7 +344,7 @@ func (s *Session) inRepository(n scan.Need, dir string) scan.Need {
 		return n
 	}
 	top := s.resolve(strings.TrimPrefix(before+"/.", "/"), dir)
-	for at := top; within(s.state.Workspace, at); at = filepath.Dir(at) {
+	for at := top; profiles.Within(s.state.Workspace, at); at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			n.Target = filepath.Join(at, ".git", name)
 			break
@@ -572,7 +573,7 @@ const (
 // anyway, and in what begins with a dot (~/.config) much is obeyed.
 func (s *Session) made(r *policy.Request, path, dir string) string {
 	at := s.absolute(path, dir)
-	if !r.Confined || s.state.Workspace == "" || within(s.state.Workspace, s.resolve(at, "/")) {
+	if !r.Confined || s.state.Workspace == "" || profiles.Within(s.state.Workspace, s.resolve(at, "/")) {
 		return path
 	}
 	for {
@@ -607,7 +608,7 @@ func (s *Session) stands(pattern, dir string, deleting bool) (files []string) {
 	}
 	top := s.resolve(beneath(pattern), dir)
 	for _, f := range found {
-		if real := s.resolve(f, "/"); real == filepath.Join(s.resolve(filepath.Dir(f), "/"), filepath.Base(f)) && within(top, real) {
+		if real := s.resolve(f, "/"); real == filepath.Join(s.resolve(filepath.Dir(f), "/"), filepath.Base(f)) && profiles.Within(top, real) {
 			files = append(files, f)
 		}
 	}
@@ -649,7 +650,7 @@ func (s *Session) known(name, dir string) []string {
 		return nil
 	}
 	at := filepath.Clean(s.absolute(beneath(name), dir))
-	if real := s.resolve(at, "/"); s.state.Workspace == "" || real == s.state.Workspace || !within(s.state.Workspace, real) {
+	if real := s.resolve(at, "/"); real == s.state.Workspace || !profiles.Within(s.state.Workspace, real) {
 		return nil
 	}
 	return []string{at}
@@ -886,7 +887,7 @@ func (s *Session) broader(r *policy.Request) string {
 	case "source_code.execute":
 		// Not so of what the run could not read, of which its user is asked.
 		if r.Confined && len(r.Paths) > 0 && !slices.ContainsFunc(r.Paths, func(p string) bool {
-			return s.secret(p) || !within(s.state.Workspace, p) && s.skillAt(p) == nil
+			return s.secret(p) || !profiles.Within(s.state.Workspace, p) && s.skillAt(p) == nil
 		}) {
 			return "shell.execute"
 		}
@@ -918,7 +919,7 @@ func (s *Session) ownFiles(st *policy.State, j *judged) {
 }
 
 // wide says whether a yes to a directory would be one to all that the user has.
-func (s *Session) wide(dir string) bool { return dir == "/" || within(dir, s.set.Home) }
+func (s *Session) wide(dir string) bool { return dir == "/" || profiles.Within(dir, s.set.Home) }
 
 // unread are what could not be read of a command, as the preset wants it.
 func (s *Session) unread(a *Action, read *scan.Result, v *Verdict) (needs []judged) {

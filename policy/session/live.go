@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 // live is the policy in force now: the document with what the settings add.
@@ -103,7 +103,7 @@ func decodeGrants(data json.RawMessage) ([]policy.Entry, error) {
 func (s *Session) place(paths []string) policy.Place {
 	p := policy.Place{Workspace: s.state.Workspace, Home: s.set.Home}
 	for _, k := range s.more.Skills {
-		if len(paths) > 0 && within(k.Dir, paths[0]) {
+		if len(paths) > 0 && profiles.Within(k.Dir, paths[0]) {
 			p.Skill = k.Dir
 		}
 	}
@@ -113,15 +113,11 @@ func (s *Session) place(paths []string) policy.Place {
 // skillAt gives the loaded skill that a resolved path lies in, nil if none.
 func (s *Session) skillAt(path string) *loaded {
 	for i := range s.more.Skills {
-		if within(s.more.Skills[i].Dir, path) {
+		if profiles.Within(s.more.Skills[i].Dir, path) {
 			return &s.more.Skills[i]
 		}
 	}
 	return nil
-}
-
-func within(root, path string) bool {
-	return root != "" && (path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/"))
 }
 
 // uses counts the uses of a capability that a rate limit is about.

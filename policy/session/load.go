@@ -14,6 +14,7 @@ import (
 	"skillrun/policy"
 	"skillrun/policy/scan"
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // Load decides whether a skill may come into the agent's context, and if so
@@ -352,7 +353,7 @@ func (s *Session) skillDir(path string) string {
 		root = real
 	}
 	found := ""
-	for d := filepath.Dir(path); d != root && within(root, d); d = filepath.Dir(d) {
+	for d := filepath.Dir(path); d != root && profiles.Within(root, d); d = filepath.Dir(d) {
 		for _, name := range [...]string{"SKILL.md", "skill.md"} {
 			if _, err := os.Lstat(filepath.Join(d, name)); err == nil {
 				found = d

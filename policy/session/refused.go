@@ -11,6 +11,7 @@ import (
 	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/scan"
+	"skillrun/profiles"
 )
 
 // Want is what the run of a command was refused and what a yes can open:
@@ -50,7 +51,7 @@ func digest(command string) string {
 // lies outside of the workspace, nor of what was a no. It changes no right.
 func (s *Session) Refused(command string, wants []Want) (asks bool, err error) {
 	for _, w := range wants {
-		if s.state.Workspace == "" || !within(s.state.Workspace, w.Path) || w.Path == s.state.Workspace || len(w.Path) > 4096 {
+		if !profiles.Within(s.state.Workspace, w.Path) || w.Path == s.state.Workspace || len(w.Path) > 4096 {
 			continue
 		}
 		one := refused{Command: digest(command), Capability: w.Capability, Path: w.Path, Lasts: w.Lasts}
@@ -111,7 +112,7 @@ func (s *Session) replaces(read *scan.Result, path, dir string) bool {
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(dir, at)
 		}
-		return within(filepath.Clean(at), path)
+		return profiles.Within(filepath.Clean(at), path)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"skillrun/policy/skill"
+	"skillrun/profiles"
 )
 
 // scripts are the files of the machine from which the text of a command may be
@@ -72,7 +73,7 @@ func (f *scripts) find(op, name string) (*os.Root, string, error) {
 	}
 	path := f.s.resolve("/"+name, "/")
 	for _, root := range f.s.roots() {
-		if root = f.s.followed(root, "/"+name); !within(root, path) {
+		if root = f.s.followed(root, "/"+name); !profiles.Within(root, path) {
 			continue
 		}
 		if f.s.secret(path) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 // tighten applies what can only make an answer stricter: what the session has
@@ -56,7 +57,7 @@ func (s *Session) sharedWrite(j *judged) string {
 	for _, p := range j.request.Paths {
 		for _, dir := range s.set.Shared {
 			switch {
-			case !within(dir, p):
+			case !profiles.Within(dir, p):
 			case s.set.Preset.SharedWrites == policy.SharedQueue:
 				return "writes to the shared directory are asked"
 			case s.set.Preset.SharedWrites == policy.SharedTainted && outside:

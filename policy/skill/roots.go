@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 // Scope is whose directory a skill lies in.
@@ -82,11 +83,11 @@ type Located struct {
 // Locate says in which root a resolved directory lies. What lies in the project
 // is the project's, whatever else it is.
 func (p Places) Locate(dir string) Located {
-	inProject := p.Project != "" && within(p.Project, dir)
+	inProject := profiles.Within(p.Project, dir)
 	for _, r := range roots {
 		switch r.Scope {
 		case System:
-			if !inProject && within(r.Path, dir) {
+			if !inProject && profiles.Within(r.Path, dir) {
 				return Located{System, r.Agent, r.Path}
 			}
 		case User:
@@ -96,7 +97,7 @@ func (p Places) Locate(dir string) Located {
 			if p.Home == "" || inProject {
 				continue
 			}
-			if real, err := filepath.EvalSymlinks(root); within(root, dir) || err == nil && within(real, dir) {
+			if real, err := filepath.EvalSymlinks(root); profiles.Within(root, dir) || err == nil && profiles.Within(real, dir) {
 				return Located{User, r.Agent, root}
 			}
 		case Project:
@@ -113,10 +114,6 @@ func (p Places) Locate(dir string) Located {
 		return Located{Scope: Project}
 	}
 	return Located{}
-}
-
-func within(root, path string) bool {
-	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
 // Found is a skill that an agent would find.
@@ -152,7 +149,7 @@ func (p Places) Discover() (found []Found, complete bool) {
 			}
 		}
 	}
-	for dir := cmp.Or(p.Current, p.Project); p.Project != "" && within(p.Project, dir); dir = filepath.Dir(dir) {
+	for dir := cmp.Or(p.Current, p.Project); profiles.Within(p.Project, dir); dir = filepath.Dir(dir) {
 		for _, r := range roots {
 			if r.Scope == Project {
 				search(r, dir)
@@ -254,7 +251,7 @@ func (p Places) writable(path string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(append(trees, p.Project), func(tree string) bool { return tree != "" && within(tree, path) })
+	return slices.ContainsFunc(append(trees, p.Project), func(tree string) bool { return profiles.Within(tree, path) })
 }
 
 func (p Places) trust(dir string, a *Approval) (policy.Tier, string) {

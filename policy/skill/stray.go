@@ -42,8 +42,8 @@ func Strays(dir string) (strays []Stray, err error) {
 		return tools
 	})
 	settled := func(path string) bool {
-		return within(dir, path) || profiles.OfSystem(path) ||
-			slices.ContainsFunc(chains(), func(r profiles.PathRule) bool { return r.Tree && within(r.Path, path) })
+		return profiles.Within(dir, path) || profiles.OfSystem(path) ||
+			slices.ContainsFunc(chains(), func(r profiles.PathRule) bool { return r.Tree && profiles.Within(r.Path, path) })
 	}
 	left := MaxEntries
 	var search func(at string, depth int) error

@@ -296,20 +296,22 @@ func specify(e *Entry, tool, specifier string) error {
 	return nil
 }
 
-// Locate puts the directory of the skill into declared commands, where their text has it
-// by a variable: Bash(${CLAUDE_SKILL_DIR}/scripts/x.sh *). It is part of one word there,
-// whatever its name.
-func (d *Document) Locate(dir string) {
+// Locate puts the directories of the skill and of its plugin, "" for none, into declared
+// commands, where their text has them by a variable: Bash(${CLAUDE_SKILL_DIR}/scripts/x.sh *).
+// It is part of one word there, whatever its name.
+func (d *Document) Locate(dir, plugin string) {
 	for i := range d.Entries {
 		commands := d.Entries[i].Constraints.AllowedCommands
 		for k := range commands {
-			if !strings.Contains(commands[k].Value, "SKILL_DIR") {
+			if !strings.Contains(commands[k].Value, "$") {
 				continue
 			}
 			words, _ := shellWords(commands[k].Value, "")
 			for w := range words {
-				for _, name := range [...]string{"${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "${SKILL_DIR}/", "$SKILL_DIR/"} {
-					words[w] = strings.ReplaceAll(words[w], name, dir+"/")
+				for _, v := range [...][2]string{{"CLAUDE_SKILL_DIR", dir}, {"SKILL_DIR", dir}, {"CLAUDE_PLUGIN_ROOT", plugin}} {
+					if name, at := v[0], v[1]; at != "" {
+						words[w] = strings.NewReplacer("${"+name+"}/", at+"/", "$"+name+"/", at+"/").Replace(words[w])
+					}
 				}
 				if strings.ContainsAny(words[w], " \t'\"\\") || words[w] == "" {
 					words[w] = "'" + strings.ReplaceAll(words[w], "'", `'"'"'`) + "'"

@@ -251,6 +251,9 @@ func (l *lowering) environment(p *profiles.Profile) {
 		set("SKILL_DIR", l.place.Skill, "by this name the text of skills has its own directory")
 		set("CLAUDE_SKILL_DIR", l.place.Skill, "by this name the text of skills has its own directory")
 	}
+	if l.in.Plugin != "" {
+		set("CLAUDE_PLUGIN_ROOT", l.in.Plugin, "by this name the text of a plugin's skills has its directory")
+	}
 	// What a program does by the way, and cannot here, it need not try, and nobody
 	// need be told that it was refused.
 	if !p.Reaches("registry.npmjs.org", 443, profiles.TCP).Allowed {

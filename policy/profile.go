@@ -14,6 +14,9 @@ import (
 type Inputs struct {
 	// Workspace and Skill are directories, "" if there is none.
 	Workspace, Skill string
+	// Plugin is the directory of the agent's plugin that the skill is part of, by its
+	// name alone: it opens nothing. "" if there is none.
+	Plugin string
 	// Cwd is where the command is started; relative words are relative to it.
 	Cwd string
 	// Program and Script are the words of the command that name them, "" for

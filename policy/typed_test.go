@@ -59,7 +59,7 @@ func TestTypedCommand(t *testing.T) {
 		if s.Document == nil {
 			t.Fatal(findings)
 		}
-		s.Document.Locate("/skills/s")
+		s.Document.Locate("/skills/s", "")
 		set := compose(t, policy.Input{Documents: []*policy.Document{s.Document}, Tier: policy.Approved})
 		why, grant := set.Typed(strings.Fields(c.command), noon)
 		if got := why == ""; got != c.want || !got && grant != "shell.execute" {
@@ -127,7 +127,7 @@ func TestQuotedCommand(t *testing.T) {
 		if s.Document == nil {
 			t.Fatal(c.specifier, findings)
 		}
-		s.Document.Locate(dir)
+		s.Document.Locate(dir, "")
 		set := compose(t, policy.Input{Documents: []*policy.Document{s.Document}, Tier: policy.Approved})
 		r := policy.Request{Capability: "shell.execute", Command: c.command, Confined: true, Time: noon}
 		if got := set.Decide(r).Effect == policy.Allow; got != c.want {

@@ -434,9 +434,12 @@ func (r *recorder) wanting(refused bool) {
 	}
 	script, text := r.ownScript()
 	words := []byte(strings.Join(r.job.argv, " "))
+	set := func(name string) bool { // has a value of the run's own
+		return slices.ContainsFunc(r.profile.Env.Set, func(v profiles.EnvVar) bool { return v.Name == name })
+	}
 	withheld := func(text []byte) (names []string) {
 		for _, name := range slices.Sorted(maps.Keys(r.job.host.Env)) {
-			if r.job.host.Env[name] != "" && !r.profile.Env.Lets(name) && strings.Contains(strings.Trim(name, "_"), "_") && !strings.HasPrefix(name, "XDG_") &&
+			if r.job.host.Env[name] != "" && !r.profile.Env.Lets(name) && !set(name) && strings.Contains(strings.Trim(name, "_"), "_") && !strings.HasPrefix(name, "XDG_") &&
 				regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).Match(text) {
 				names = append(names, name)
 			}

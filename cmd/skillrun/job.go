@@ -452,7 +452,7 @@ func (j *job) inputs() policy.Inputs {
 		}
 	}
 	if j.skill != nil {
-		in.Skill = j.skill.Dir
+		in.Skill, in.Plugin = j.skill.Dir, j.skill.Plugin
 	}
 	return in
 }

@@ -123,7 +123,7 @@ func (p *proposal) need(s *scan.Script, n *scan.Need) {
 		name := target[1:]
 		pass, deny := profiles.EnvDefaults()
 		switch passes, rule := (&profiles.Env{Pass: pass, Deny: deny}).Passes(name); {
-		case passes || name == "SKILL_DIR" || name == "CLAUDE_SKILL_DIR" || strings.HasPrefix(name, "XDG_"): // the run's own
+		case passes || name == "SKILL_DIR" || name == "CLAUDE_SKILL_DIR" || name == "CLAUDE_PLUGIN_ROOT" || strings.HasPrefix(name, "XDG_"): // the run's own
 		case rule != nil:
 			p.add("secrets.read", aside, s, n, name)
 		default:

@@ -159,7 +159,7 @@ func TestProposal(t *testing.T) {
 		{"hosts keep their ports", "curl https://a.example.com:8443/x\ncurl http://127.0.0.1:9/y", []string{`"a.example.com:8443"`, `"127.0.0.1:9"`}, []string{"#[["}},
 		{"a host of an argument is left to decide, with those in the text", "api=https://b.example.com\ncurl \"$1\"", []string{`#constraints = {resource_scope = ["b.example.com"]}`}, []string{"\ncapability = \"web"}},
 		{"secrets are left to decide", "curl -H \"x: $MY_TOKEN\" https://a.example.com; cat ~/.ssh/id_rsa", []string{`#constraints = {resource_scope = ["MY_TOKEN", "~/.ssh/id_rsa"]}`}, nil},
-		{"variables by name, without those that are there", "echo $MY_UNITS $LANG $SKILL_DIR $HOME", []string{`["MY_UNITS"]`}, []string{"LANG", "SKILL_DIR"}},
+		{"variables by name, without those that are there", "echo $MY_UNITS $LANG $SKILL_DIR $CLAUDE_PLUGIN_ROOT $HOME", []string{`["MY_UNITS"]`}, []string{"LANG", "SKILL_DIR", "PLUGIN"}},
 		{"a variable that programs obey is left to decide", "echo $LD_PRELOAD", []string{`#constraints = {resource_scope = ["LD_PRELOAD"]}`}, []string{"\n[[permissions]]\ncapability = \"env"}},
 		{"outside of the workspace", "cat ~/notes/a /opt/x /etc/hosts ../y; echo >~/.config/z", []string{`#constraints = {resource_scope = ["~/notes/a", "/opt/x"]}`, `#constraints = {resource_scope = ["~/.config/z"]}`}, []string{"/etc/hosts"}},
 		{"what lies in a directory that is made", "mkdir -p ~/.local/share/n; cat ~/.local/share/n/a >~/.local/share/n/b", []string{`#constraints = {resource_scope = ["~/.local/share/n"]}`}, []string{"n/a\"", "n/b\""}},

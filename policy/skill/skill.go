@@ -29,6 +29,8 @@ const MaxManifest = 1 << 20
 type Skill struct {
 	Given string // the directory as named by the caller
 	Dir   string // absolute, links followed: rules and digests are about this one
+	// Plugin is the directory of the agent's plugin that it is part of, "" for none.
+	Plugin string
 	// Name is for display: what SKILL.md says, else the directory's name.
 	// Version may be "".
 	Name, Version string
@@ -94,6 +96,7 @@ func Open(dir string) (*Skill, error) {
 		s.Files = append(s.Files, policy.File{Name: name, Data: data})
 	}
 	s.Manifest = digestFiles(s.Files)
+	s.Plugin = plugin(s.Dir)
 	s.header()
 	if s.Name == "" {
 		s.Name = filepath.Base(s.Dir)
@@ -117,7 +120,7 @@ func (s *Skill) header() {
 		s.Findings = append(s.Findings, policy.Finding{Pos: policy.Pos{File: s.path(second.Name)}, What: "both SKILL.md and skill.md are there: the header gives no rights"})
 	}
 	if s.Says.Document != nil {
-		s.Says.Document.Locate(s.Dir)
+		s.Says.Document.Locate(s.Dir, s.Plugin)
 	}
 	s.Name, s.Version = s.Says.Name, s.Says.Version
 }

@@ -87,3 +87,6 @@ func Settings(h *profiles.Host) (preset string, denies bool, ends, grants int, e
 
 // ChangedSince says whether a file may have changed since a time.
 func ChangedSince(file string, t time.Time) bool { return changedSince(file, t) }
+
+// Plainly is what a terminal is told before a question.
+const Plainly = plainly

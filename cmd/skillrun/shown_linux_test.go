@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	skillrun "skillrun/cmd/skillrun"
 	"skillrun/policy"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -133,7 +134,7 @@ func TestShownNames(t *testing.T) {
 		tty.wait("[n]o")
 		tty.typed("n\n")
 		asks.Wait()
-		check(asks.Args, strings.ReplaceAll(tty.rest(), "\r\n", "\n"))
+		check(asks.Args, strings.NewReplacer("\r\n", "\n", skillrun.Plainly, "").Replace(tty.rest()))
 		_, rest, _ := strings.Cut(run("audit", "tail"), " start ")
 		id, _, _ := strings.Cut(rest, " ")
 		run("audit", "show", id)

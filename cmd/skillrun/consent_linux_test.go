@@ -512,7 +512,7 @@ func TestRetry(t *testing.T) {
 	}
 	u.write("work/tree.txt", "")
 	remove := []string{"--approve", "ask", "--", "rm", "-rf", "tree"}
-	if code, shown := u.at(remove, "denied 7 more", "", "12 deletions in "+filepath.Join(u.work, "tree")+" were refused", "", "1 refused: delete "+filepath.Join(u.work, "tree")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("tree") {
+	if code, shown := u.at(remove, " - to allow: --grant filesystem.delete:"+filepath.Join(u.work, "tree")+"\r\n", "", "denied 7 more", "", "1 refused: delete "+filepath.Join(u.work, "tree")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("tree") {
 		t.Errorf("a tree: exit %d: %s", code, shown)
 	}
 	u.write("work/app/dist/assets/file", "")

@@ -176,7 +176,7 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		}
 	}
 	if _, no := s.set.Asker.(DenyAll); a.Confined && (a.Asks || s.set.Asker != nil) && !no {
-		needs = append(needs, s.again(a, st, &read, dir)...)
+		needs = append(needs, s.again(a, st, &read, dir, mostStands-asking(needs)-1)...)
 	}
 	needs = append(needs, s.unread(a, &read, &v)...)
 	if err := s.guard(ctx, a, needs); err != nil {
@@ -418,6 +418,16 @@ func shown(target string) string {
 		return `"` + strings.ReplaceAll(e, `"`, `\x22`) + `"`
 	}
 	return e
+}
+
+// asking is how many needs ask.
+func asking(needs []judged) (n int) {
+	for i := range needs {
+		if needs[i].need.Effect == policy.Confirm {
+			n++
+		}
+	}
+	return n
 }
 
 // targets names those of needs of one capability, a space before each.

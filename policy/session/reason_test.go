@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"skillrun/policy"
+	"skillrun/policy/session"
 )
 
 // TestReason: a yes is to all that a command needs, so the question names all of it, the
@@ -60,6 +61,22 @@ func TestReasonHolds(t *testing.T) {
 	}
 	if v := w.want(s.Decide(ctx, bash(many(65))), policy.Deny, "65 files"); !strings.Contains(v.Reason, "more than 64 things") || v.Call != "" {
 		t.Errorf("%+v", v)
+	}
+	// What its last run was refused denies nothing: the rest is asked about later.
+	a := bash(many(10))
+	a.Asks = true
+	var wants []session.Want
+	for i := range 64 {
+		wants = append(wants, session.Want{Capability: "filesystem.delete", Path: filepath.Join(w.dir, "ws", fmt.Sprint("g", i))})
+	}
+	if asks, err := s.Refused(many(10), wants); err != nil || !asks {
+		t.Fatal(asks, err)
+	}
+	for range 2 {
+		v := w.want(s.Decide(ctx, a), policy.Confirm, "with what was refused")
+		if n := strings.Count(v.Reason, "/g"); n == 0 {
+			t.Error("not asked about:", v.Reason)
+		}
 	}
 }
 

@@ -70,9 +70,13 @@ func (s *Session) Refused(command string, wants []Want) (asks bool, err error) {
 }
 
 // again gives the needs of a confined command that its text does not show, and that
-// it was refused before. None of them denies: without a yes it runs as it did.
-func (s *Session) again(a *Action, st *policy.State, read *scan.Result, dir string) (needs []judged) {
+// it was refused before, at most so many: the rest waits for the next time. None of
+// them denies: without a yes it runs as it did.
+func (s *Session) again(a *Action, st *policy.State, read *scan.Result, dir string, most int) (needs []judged) {
 	for i := range s.more.Refused {
+		if len(needs) >= most {
+			break
+		}
 		w := &s.more.Refused[i]
 		if w.Call != "" || w.Command != digest(a.command()) && !s.replaces(read, w.Path, dir) {
 			continue

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/policy/skill"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -596,6 +598,44 @@ func TestQuestionHolds(t *testing.T) {
 		} else if !strings.Contains(got, "1 refused: read ~/data/a.csv. [r]etry with these once [n]o: ") {
 			t.Errorf("after %q a person sees %q", hide, got)
 		}
+	}
+}
+
+// Nor does a run keep anybody from an answer, by how it has set the terminal, where that
+// is not put back after it, since a pipe leads to others.
+func TestAnswerHolds(t *testing.T) {
+	u := newPerson(t)
+	const raw = `
+import sys, termios
+tty = open("/dev/tty", "rb", 0)
+mode = termios.tcgetattr(tty)
+mode[0] &= ~termios.ICRNL
+mode[3] &= ~(termios.ISIG | termios.ECHO)
+mode[6][termios.VINTR] = b"\x05"
+termios.tcsetattr(tty, termios.TCSANOW, mode)
+open(sys.argv[1])`
+	for typed, want := range map[string]int{"n\r": 1, "\x03": 130} {
+		tty := newTerminal(t)
+		look, err := unix.Open(tty.slave.Name(), unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := u.command("--approve", "ask", "--", "python3", "-c", raw, filepath.Join(u.home, "data", "a.csv"))
+		cmd := exec.Command("bash", append([]string{"-c", `trap : INT; "$@" | cat; exit ${PIPESTATUS[0]}`, "bash"}, ask.Args...)...)
+		cmd.Dir, cmd.Env = ask.Dir, ask.Env
+		tty.start(cmd)
+		tty.wait("1 refused: read ~/data/a.csv. [r]etry")
+		tty.wait("[n]o: ")
+		tty.typed(typed)
+		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%q: %v, want exit %d", typed, err, want)
+		}
+		if now, err := unix.IoctlGetTermios(look, unix.TCGETS); err != nil || typed == "n\r" && now.Iflag&unix.ICRNL != 0 {
+			t.Errorf("%q: the terminal is not as it was before the question, %v", typed, err)
+		}
+		unix.Close(look)
 	}
 }
 

@@ -39,7 +39,7 @@ func (j *job) consent() error {
 	if j.approve != policy.ApproveAsk || len(pending) == 0 {
 		return nil
 	}
-	tty, err := openTerminal()
+	tty, closeTerminal, err := openTerminal()
 	if err != nil {
 		err := fmt.Errorf("to be confirmed, and there is no terminal: %s", briefly(pending))
 		if j.memory != nil && !j.memory.holds() {
@@ -47,7 +47,7 @@ func (j *job) consent() error {
 		}
 		return withHint{err, "--approve declared accepts them for this run, --approve none runs without them"}
 	}
-	defer tty.Close()
+	defer closeTerminal()
 	if j.skill != nil && j.skill.tree == [32]byte{} {
 		// What has no digest is asked about all the same: there is "once".
 		if err := j.skill.measure(j); err != nil && j.verbose {
@@ -104,16 +104,28 @@ func (j *job) name() string {
 var errDeclined = errors.New("declined: nothing was run")
 
 // openTerminal opens the terminal of this process. What was typed before the
-// question is no answer to it, and what a run left there does not hide it.
-func openTerminal() (*os.File, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err == nil {
-		forgetInput(tty)
-		if os.Getenv("TERM") != "dumb" {
-			fmt.Fprint(tty, plainly)
-		}
+// question is no answer to it, and what a run left there neither hides it nor keeps
+// anybody from an answer. done closes it, and puts back how it reads: others may have
+// set that.
+func openTerminal() (tty *os.File, done func(), err error) {
+	tty, err = os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
 	}
-	return tty, err
+	fd := int(tty.Fd())
+	forgetInput(tty)
+	if os.Getenv("TERM") != "dumb" {
+		fmt.Fprint(tty, plainly)
+	}
+	was, err := term.GetState(fd)
+	if err != nil || !foreground(fd) { // in the background that would stop this program, before it asks
+		return tty, func() { tty.Close() }, nil
+	}
+	readLines(fd)
+	return tty, func() {
+		term.Restore(fd, was)
+		tty.Close()
+	}, nil
 }
 
 // plainly has a terminal show what follows: it ends a sequence that was begun, which

@@ -65,11 +65,11 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		return nil, nil
 	}
 	release()
-	tty, err := openTerminal()
+	tty, closeTerminal, err := openTerminal()
 	if err != nil {
 		return nil, nil
 	}
-	defer tty.Close()
+	defer closeTerminal()
 	var what, texts []string
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
 	for _, l := range list {

@@ -188,11 +188,11 @@ type terminalAsker struct{}
 // Ask shows what is wanted and takes one of the choices. No terminal is an
 // error, and so a denial.
 func (terminalAsker) Ask(_ context.Context, p session.Prompt) (session.Choice, error) {
-	tty, err := openTerminal()
+	tty, closeTerminal, err := openTerminal()
 	if err != nil {
 		return session.No, errors.New("there is no terminal")
 	}
-	defer tty.Close()
+	defer closeTerminal()
 	return askChoice(tty, tty, &p)
 }
 

@@ -54,6 +54,19 @@ func keepTerminal() (restore func()) {
 	}
 }
 
+// setLines has a terminal read by lines, by the calls of this system.
+func setLines(tty int, get, set uint) {
+	t, err := unix.IoctlGetTermios(tty, get)
+	if err != nil {
+		return
+	}
+	t.Iflag = t.Iflag&^(unix.IGNCR|unix.INLCR) | unix.ICRNL
+	t.Oflag |= unix.OPOST | unix.ONLCR
+	t.Lflag |= unix.ICANON | unix.ECHO | unix.ISIG
+	t.Cc[unix.VINTR], t.Cc[unix.VEOF] = 'C'-'@', 'D'-'@'
+	unix.IoctlSetTermios(tty, set, t)
+}
+
 func foreground(tty int) bool {
 	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()

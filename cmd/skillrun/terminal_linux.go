@@ -10,6 +10,9 @@ import (
 // forgetInput throws away what was typed and not read yet.
 func forgetInput(tty *os.File) { unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
 
+// readLines has a terminal give a line at return, show it, and send the signals of keys.
+func readLines(tty int) { setLines(tty, unix.TCGETS, unix.TCSETS) }
+
 // startOutput lets output to a terminal go on that TCOOFF has stopped, and not what a
 // person has by ^S.
 func startOutput(tty int) {

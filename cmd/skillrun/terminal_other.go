@@ -10,6 +10,8 @@ import (
 
 func forgetInput(*os.File) {}
 
+func readLines(tty int) { setLines(tty, unix.TIOCGETA, unix.TIOCSETA) }
+
 // startOutput lets output to a terminal go on that was stopped, in the foreground: in
 // the background this program could be stopped.
 func startOutput(tty int) {

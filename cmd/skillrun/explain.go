@@ -415,7 +415,7 @@ func (x *explanation) all() {
 	j, p := x.job, x.profile
 	fmt.Fprintf(x, "workspace: %s\n", policy.Escape(p.Workspace))
 	if j.skill != nil {
-		fmt.Fprintf(x, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(j.skill.Name+" "+j.skill.Version)), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
+		fmt.Fprintf(x, "skill:     %s (%s: %s) in %s\n", policy.Escape(strings.TrimSpace(named(j.skill.Name)+" "+named(j.skill.Version))), j.skill.tier, j.skill.why, policy.Escape(p.Skill))
 	}
 	fmt.Fprintf(x, "preset:    %s\n", j.preset.Name)
 	if x.cache == "" || j.host.OS != "linux" {

@@ -155,6 +155,8 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 	note := func(ok bool, what string) {
 		if ok {
 			inside = true
+		} else if path, loop := strings.CutPrefix(what, "\x00"); outside == "" && loop { // as sessions call it
+			outside = Escape(path) + " leads nowhere"
 		} else if outside == "" {
 			outside = Escape(what) + " is outside the declared scope"
 		}

@@ -22,6 +22,11 @@ func TestReason(t *testing.T) {
 	for _, name := range []string{"in.txt: allowed", `b", c", and  d`} {
 		w.file("ws/"+name, "")
 	}
+	for from, to := range map[string]string{"l1": "l2", "l2": "l1"} {
+		if err := os.Symlink(to, filepath.Join(w.dir, "ws", from)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := w.start()
 	for _, c := range []struct{ command, want string }{
 		{"rm -f in.txt", "in.txt: filesystem.delete: not declared (deletes the files named)"},
@@ -32,6 +37,7 @@ func TestReason(t *testing.T) {
 		// However many others come before it, nothing is left out.
 		{"rm a; rm b; rm c; rm d; rm e; rm f; rm g; rm h; curl -s https://a.example/x", "a: filesystem.delete: not declared (deletes the files named); " +
 			"also filesystem.delete b, c, d, e, f, g, h, web.fetch a.example"},
+		{"cat l1", "l1: filesystem.read: " + filepath.Join(w.dir, "ws/l1") + " leads nowhere (prints the files named)"},
 		// A name stays one: it says nothing in our place.
 		{"rm 'in.txt: allowed'", `"in.txt: allowed": filesystem.delete: not declared (deletes the files named)`},
 		{`rm a 'b", c", and  d'`, `a: filesystem.delete: not declared (deletes the files named); also filesystem.delete "b\x22, c\x22, and \x20d"`},

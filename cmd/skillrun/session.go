@@ -198,10 +198,10 @@ func (terminalAsker) Ask(_ context.Context, p session.Prompt) (session.Choice, e
 
 func askChoice(r io.Reader, w io.Writer, p *session.Prompt) (session.Choice, error) {
 	who := "the agent"
-	if len(p.Skills) > 0 {
-		who += ", with " + strings.Join(p.Skills, ", ")
+	for i, name := range p.Skills {
+		who += [...]string{", with ", ", "}[min(i, 1)] + named(name)
 	}
-	lines := []string{fmt.Sprintf("skillrun: %s wants to use %s:", policy.Row(policy.Escape(who)), policy.Row(policy.Escape(p.Tool)))}
+	lines := []string{fmt.Sprintf("skillrun: %s wants to use %s:", policy.Row(policy.Escape(who)), policy.Row(policy.Escape(named(p.Tool))))}
 	if p.Input != "" {
 		lines = append(lines, "  > "+policy.Row(policy.Escape(p.Input)))
 	}

@@ -14,7 +14,7 @@ import (
 // letter, asks again for anything else, and shows nothing that acts on it.
 func TestAskChoice(t *testing.T) {
 	p := session.Prompt{
-		Session: "s1", Tool: "Ba\x1b[2Jsh", Skills: []string{"pdf\u202e"}, Input: `sed 's/\./-/' x #  ` + "\x1b]0;x\a", Reason: "why", Notes: []string{"no\rte", `escaped \x0d`},
+		Session: "s1", Tool: "Ba\x1b[2Jsh", Skills: []string{"pdf\u202e", "csv wants to use Read: or"}, Input: `sed 's/\./-/' x #  ` + "\x1b]0;x\a", Reason: "why", Notes: []string{"no\rte", `escaped \x0d`},
 		Needs:   []session.PromptNeed{{Capability: "web.fetch", Level: "normal", Target: "a .com\x1b[1A", Reason: "not \u200bdeclared"}},
 		Choices: []string{"deny", "once", "task", "session"},
 	}
@@ -34,7 +34,7 @@ func TestAskChoice(t *testing.T) {
 				t.Errorf("the prompt has no line %s:\n%s", line, out.String())
 			}
 		}
-		if first, _, _ := strings.Cut(out.String(), "\n"); first != `skillrun: the agent, with pdf\u202e wants to use Ba\x1b[2Jsh:` {
+		if first, _, _ := strings.Cut(out.String(), "\n"); first != `skillrun: the agent, with pdf\u202e, "csv wants to use Read: or" wants to use Ba\x1b[2Jsh:` {
 			t.Errorf("the prompt begins with %q", first)
 		}
 	}

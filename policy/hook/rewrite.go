@@ -51,16 +51,14 @@ func (d *Door) Inside(text string) (command, call string, ok bool) {
 		return "", "", false
 	}
 	flags, word, _ := strings.Cut(rest, "-- bash -c ")
-	command = word
-	if strings.HasPrefix(word, "'") {
-		command = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")
-	}
+	command = unquote(word)
 	same := Door{Program: d.Program, Session: d.Session, Call: call, Tell: flags != ""}
 	return command, call, command != "" && same.Command(command) == text
 }
 
-// Quote writes a text as one word of a POSIX shell. The text must not hold NUL,
-// which no command line can.
+// Quote writes a text as one word of a POSIX shell, and of fish, to which a backslash
+// in quotes is no letter before another and before the quote's end. The text must not
+// hold NUL, which no command line can.
 func Quote(s string) string {
 	plain := s != ""
 	for _, c := range []byte(s) {
@@ -71,5 +69,21 @@ func Quote(s string) string {
 	if plain {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	b := []byte{'\''}
+	for i, c := range []byte(s) {
+		if c == '\'' || c == '\\' && (i+1 == len(s) || s[i+1] == '\'' || s[i+1] == '\\') {
+			b = append(b, '\'', '\\', c, '\'')
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '\''))
+}
+
+// unquote gives the text of a word that Quote wrote; of any other, some text.
+func unquote(word string) string {
+	if !strings.HasPrefix(word, "'") {
+		return word
+	}
+	return strings.NewReplacer(`'\''`, "'", `'\\'`, `\`).Replace(strings.TrimSuffix(word[1:], "'"))
 }

@@ -148,10 +148,7 @@ func (a *Agent) Program(command string) string {
 			word, ok = strings.CutSuffix(command, " hook "+a.Name+e)
 		}
 	}
-	program := word
-	if strings.HasPrefix(word, "'") {
-		program = strings.ReplaceAll(strings.TrimSuffix(word[1:], "'"), `'\''`, "'")
-	}
+	program := unquote(word)
 	if !ok || !pathpkg.IsAbs(program) || Quote(program) != word {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Typed says why a command that the user typed is not what the skill declared:
@@ -103,7 +104,8 @@ func shellWords(text, syntax string) (words []string, ok bool) {
 			quote, begun, quoted = c, true, true
 		case quote == 0 && (c == ' ' || c == '\t'):
 			end()
-		case quote == 0 && c == '\\' && i+1 < len(text) && text[i+1] != '\n':
+		case quote == 0 && c == '\\' && i+1 < len(text) && text[i+1] != '\n' && (syntax == "" || i == 0 || text[i-1] < utf8.RuneSelf):
+			// Behind another byte it may be half of a letter, as in GB18030 and Big5.
 			i++
 			word, begun, quoted = append(word, text[i]), true, true
 		case quote == 0 && c == '#' && !begun && syntax != "": // the rest is a comment

@@ -113,6 +113,8 @@ func TestQuotedCommand(t *testing.T) {
 		{"git:*", "git\rlog", false},
 		{"git:*", "git\u00a0log", false},
 		{"git:*", `git log \`, false},
+		{"git:*", `git log 中 \;rm x`, true},
+		{"git:*", `git log 中\;rm x`, false},
 		{"git:*", ``, false},
 		{"~/x.sh", `~/x.sh`, true},
 		{"~/x.sh", `"~/x.sh"`, false},

@@ -316,24 +316,31 @@ func (j *judged) whole() (g policy.Entry, what string) {
 // explain says in the question what a yes opens to a run beyond what is asked, or
 // where a pattern is asked about.
 func (j *judged) explain(dir string) {
+	n, r := &j.need, &j.request
+	if n.Effect != policy.Confirm || !r.Confined {
+		return
+	}
 	if _, what := j.whole(); what != "" {
-		j.need.Reason += "; a yes opens " + what
-	} else if j.need.Effect == policy.Confirm && j.request.Confined && j.need.Capability == "secrets.delete" {
-		j.need.Reason += "; no run deletes one that was there before: do that yourself"
-	} else if j.need.Effect == policy.Confirm && j.request.Confined && j.need.Target != "" && (!j.need.Exact || strings.ContainsAny(j.need.Target, wild)) && len(j.request.Paths) > 0 {
+		n.more = "a yes opens " + what
+	} else if n.Capability == "secrets.delete" {
+		n.more = "no run deletes one that was there before: do that yourself"
+	} else if n.Target != "" && (!n.Exact || strings.ContainsAny(n.Target, wild)) && len(r.Paths) > 0 {
 		var list []string
-		for _, p := range j.request.Paths[:min(len(j.request.Paths), shownTargets)] {
+		for _, p := range r.Paths[:min(len(r.Paths), shownTargets)] {
 			if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
 				p = rel
 			}
 			list = append(list, shown(p))
 		}
-		j.need.Reason += "; a yes opens " + strings.Join(list, ", ")
-		if n := len(j.request.Paths) - len(list); n > 0 {
-			j.need.Reason += fmt.Sprintf(" and %d more", n)
+		n.more = "a yes opens " + strings.Join(list, ", ")
+		if more := len(r.Paths) - len(list); more > 0 {
+			n.more += fmt.Sprintf(" and %d more", more)
 		}
-	} else if j.need.Effect == policy.Confirm && j.request.Confined && slices.ContainsFunc(j.request.Hosts, func(h string) bool { return ownPort(h) != "" }) {
-		j.need.Reason += "; a yes lets it serve there, too"
+	} else if slices.ContainsFunc(r.Hosts, func(h string) bool { return ownPort(h) != "" }) {
+		n.more = "a yes lets it serve there, too"
+	}
+	if n.more != "" {
+		n.Reason += "; " + n.more
 	}
 }
 
@@ -430,12 +437,20 @@ func asking(needs []judged) (n int) {
 	return n
 }
 
-// targets names those of needs of one capability, a space before each.
+// targets names those of needs of one capability, a space before each, with what a yes
+// opens besides.
 func targets(needs []*Need) string {
 	var list []string
 	for _, n := range needs {
+		var words string
 		if n.Target != "" {
-			list = append(list, " "+shown(n.Target))
+			words = " " + shown(n.Target)
+		}
+		if n.more != "" {
+			words += " (" + n.more + ")"
+		}
+		if words != "" {
+			list = append(list, words)
 		}
 	}
 	return strings.Join(list, ",")

@@ -38,6 +38,9 @@ func TestReason(t *testing.T) {
 		{"rm a; rm b; rm c; rm d; rm e; rm f; rm g; rm h; curl -s https://a.example/x", "a: filesystem.delete: not declared (deletes the files named); " +
 			"also filesystem.delete b, c, d, e, f, g, h, web.fetch a.example"},
 		{"cat l1", "l1: filesystem.read: " + filepath.Join(w.dir, "ws/l1") + " leads nowhere (prints the files named)"},
+		// Nor what a yes opens beyond what is named.
+		{"cat ~/.aws/credentials; rm [ab]; git fetch; curl -s http://127.0.0.1:8080/", "~/.aws/credentials: secrets.read: not declared (prints the files named); " +
+			"also filesystem.delete [ab] (a yes opens a, b), web.fetch (a yes opens every public host), 127.0.0.1:8080 (a yes lets it serve there, too)"},
 		// A name stays one: it says nothing in our place.
 		{"rm 'in.txt: allowed'", `"in.txt: allowed": filesystem.delete: not declared (deletes the files named)`},
 		{`rm a 'b", c", and  d'`, `a: filesystem.delete: not declared (deletes the files named); also filesystem.delete "b\x22, c\x22, and \x20d"`},

@@ -149,6 +149,7 @@ type Need struct {
 	Effect     policy.Effect
 	Reason     string
 	Source     string
+	more       string // of Reason: what a yes opens beyond the target
 }
 
 // Choice is an answer to a prompt.

@@ -19,13 +19,13 @@ func (c *command) gitAddress(f field) {
 		c.reach("network.client", f)
 	case strings.HasPrefix(t, "file://") || f.exact && (strings.HasPrefix(t, "/") || strings.HasPrefix(t, ".") || strings.HasPrefix(t, "~")):
 		c.read(f)
+	case strings.HasPrefix(t, "ext::"):
+		f.text = strings.TrimPrefix(t, "ext::")
+		c.code("shell", f, c.in.pos)
 	case strings.Contains(t, ":") && strings.Contains(t, "@"):
 		f.text, _, _ = strings.Cut(t, ":")
 		f.exact = f.exact || !strings.Contains(f.text, "$")
 		c.reach("network.client", f)
-	case strings.HasPrefix(t, "ext::"):
-		f.text = strings.TrimPrefix(t, "ext::")
-		c.code("shell", f, c.in.pos)
 	default:
 		c.require("web.fetch", "", false)
 	}

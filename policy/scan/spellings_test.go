@@ -176,6 +176,7 @@ var spellings = []struct{ lang, text, needs string }{
 	// git and patterns
 	{"shell", `git init --separate-git-dir ../g`, "commit.create; filesystem.write ../g"},
 	{"shell", `git init -q`, "commit.create"},
+	{"shell", `git ls-remote 'ext::cat x@y'`, "filesystem.read x@y"},
 	{"shell", `git clone --separate-git-dir=/tmp/g https://a.example.com/r.git`, "commit.create; filesystem.read r; filesystem.write /tmp/g; filesystem.write r; web.fetch a.example.com"},
 	{"shell", `git init -q ../n`, "commit.create; filesystem.read ../n; filesystem.write ../n"},
 	{"shell", `rsync -a a/ ../r/`, "filesystem.read ../r; filesystem.read a; filesystem.write ../r"},

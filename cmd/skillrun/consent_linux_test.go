@@ -557,19 +557,26 @@ func TestRetry(t *testing.T) {
 }
 
 // seen is what a person sees of what was written to a terminal: nothing that is
-// concealed, drawn as lines, or taken for the rest of a sequence.
+// concealed, drawn as lines, of the ground's color, or taken for the rest of a sequence.
 func seen(written string) string {
 	var b strings.Builder
 	hidden, lines := false, false
+	colors := map[string]string{}
 	for i := 0; i < len(written); i++ {
 		rest := written[i:]
 		switch sequence := control.FindString(rest); {
 		case strings.HasPrefix(rest, "\x1b]"), strings.HasPrefix(rest, "\x1bP"):
-			n := strings.IndexAny(rest, "\x18\a")
-			if n < 0 {
+			end := ended.FindStringIndex(rest)
+			if end == nil {
 				return b.String()
 			}
-			i += n
+			i += end[1] - 1
+			switch what, color, _ := strings.Cut(rest[2:end[0]], ";"); what {
+			case "10", "11":
+				colors[what] = color
+			case "110", "111":
+				delete(colors, what[1:])
+			}
 		case sequence != "":
 			i += len(sequence) - 1
 			switch sequence {
@@ -580,12 +587,14 @@ func seen(written string) string {
 			case "\x1b(0", "\x1b(B":
 				lines = sequence == "\x1b(0"
 			}
-		case !hidden && !lines:
+		case !hidden && !lines && (colors["10"] == "" || colors["10"] != colors["11"]):
 			b.WriteByte(written[i])
 		}
 	}
 	return b.String()
 }
+
+var ended = regexp.MustCompile("\x18|\a|\x1b\\\\")
 
 var control = regexp.MustCompile(`^\x1b(\[[0-9;?!]*[a-zA-Z]|\(.|[78\\])`)
 
@@ -593,7 +602,7 @@ var control = regexp.MustCompile(`^\x1b(\[[0-9;?!]*[a-zA-Z]|\(.|[78\\])`)
 // yes to it who answers the run.
 func TestQuestionHolds(t *testing.T) {
 	u := newPerson(t)
-	for _, hide := range []string{"\x1b[8m", "\x1b]2;", "\x1bPq", "\x1b(0"} {
+	for _, hide := range []string{"\x1b[8m", "\x1b]2;", "\x1bPq", "\x1b(0", "\x1b]10;#000\a\x1b]11;#000\a"} {
 		script := `cat "$1"; printf 'Press r and return to try again: %s' "$2"; printf 'behind it'; exit 1`
 		code, shown := u.at([]string{"--approve", "ask", "--", "sh", "-c", script, "sh", filepath.Join(u.home, "data", "a.csv"), hide}, "[n]o: ", "n\n")
 		if got := seen(shown); code != 1 || strings.Contains(got, "behind it") || !strings.Contains(shown, "behind it") {

@@ -130,11 +130,13 @@ func openTerminal() (tty *os.File, done func(), err error) {
 
 // plainly has a terminal show what follows: it ends a sequence that was begun, which
 // takes all for its own, lets all rows scroll, has letters be letters (not concealed, nor
-// lines), a long row go on in the next, nothing stand behind the cursor, and colors be
-// those of the terminal (Linux's, others'), not black on black. A run can change each,
-// and have the answer to a question of its own be one to ours, unseen.
-const plainly = "\x18\x1b\\" + "\x1b7\x1b[r\x1b8" + "\x1b[!p\x1b[0m\x1b(B\x0f" + "\x1b[?7h" + "\x1b[J" +
-	"\x1b]R\x1b\\" + "\x1b]104\a\x1b]110\a\x1b]111\a"
+// lines), a long row go on in the next, and nothing stand behind the cursor. A run can
+// change each, and have the answer to a question of its own be one to ours, unseen.
+const plainly = "\x18\x1b\\" + "\x1b7\x1b[r\x1b8" + "\x1b[!p\x1b[0m\x1b(B\x0f" + "\x1b[?7h" + "\x1b[J"
+
+// ownColors gives a terminal (Linux's, others') the colors that it had, where a run may
+// just have made them black on black. Elsewhere they are the user's choice.
+const ownColors = "\x1b]R\x1b\\" + "\x1b]104\a\x1b]110\a\x1b]111\a"
 
 // reply is what the user said to a manifest's questions.
 type reply struct {

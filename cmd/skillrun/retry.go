@@ -70,6 +70,9 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		return nil, nil
 	}
 	defer closeTerminal()
+	if os.Getenv("TERM") != "dumb" {
+		fmt.Fprint(tty, ownColors)
+	}
 	var what, texts []string
 	next := &answers{accepted: j.accepted, grants: append([]policy.Entry(nil), j.given...), lasting: "once"}
 	for _, l := range list {

@@ -103,7 +103,7 @@ func (s *Set) Decide(r Request) Answer {
 
 func answer(effect Effect, e *Entry, why string) Answer {
 	if e.Message != "" && effect != Allow {
-		why += ": " + quoted(Escape(e.Message))
+		why += ": " + quoted(Row(Escape(e.Message)))
 	}
 	return Answer{Effect: effect, Entry: e, Reason: why, Source: e.Source}
 }
@@ -158,7 +158,7 @@ func (e *Entry) mismatch(c *Capability, r *Request) string {
 		} else if path, loop := strings.CutPrefix(what, "\x00"); outside == "" && loop { // as sessions call it
 			outside = Escape(path) + " leads nowhere"
 		} else if outside == "" {
-			outside = Escape(what) + " is outside the declared scope"
+			outside = Shown(what) + " is outside the declared scope"
 		}
 	}
 	for _, p := range r.Paths {

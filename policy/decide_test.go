@@ -43,6 +43,7 @@ func TestDecide(t *testing.T) {
 		{"the highest priority wins", `{"capability":"filesystem.read","effect":"deny"},{"capability":"filesystem.read","effect":"allow","priority":1}`, policy.Approved, read("/x"), policy.Allow, ""},
 		{"deny wins a tie", `{"capability":"filesystem.read","effect":"allow"},{"capability":"*","effect":"deny"}`, policy.Approved, read("/x"), policy.Deny, "deny"},
 		{"inside the scope", `{"capability":"filesystem.read","effect":"allow","constraints":{"resource_scope":["data","/x/*.csv"]}}`, policy.Approved, read("/x/a.csv"), policy.Allow, ""},
+		{"a name like our words", `{"capability":"filesystem.read","effect":"allow","constraints":{"resource_scope":["data"]}}`, policy.Approved, read(`/w/x: "allowed",  as`), policy.Confirm, `"/w/x: \x22allowed\x22, \x20as" is outside the declared scope`},
 		{"outside the scope", `{"capability":"filesystem.read","effect":"allow","constraints":{"resource_scope":["data"]}}`, policy.Approved, read("/w/datas"), policy.Confirm, "outside the declared scope"},
 		{"an empty scope is nothing", `{"capability":"filesystem.read","effect":"allow","constraints":{"resource_scope":[]}}`, policy.Approved, read("/w/x"), policy.Confirm, "outside"},
 		{"outside the workspace", `{"capability":"filesystem.read","effect":"allow","constraints":{"workspace_only":true}}`, policy.Approved, read("/x"), policy.Confirm, "outside"},

@@ -51,6 +51,16 @@ func Escape(s string) string {
 // what looks like ours.
 func Row(s string) string { return strings.ReplaceAll(s, "  ", ` \x20`) }
 
+// Shown is a name of somebody else's as a row of a question has it: in quotes where it
+// could be taken for the words around it.
+func Shown(name string) string {
+	e := Row(Escape(name))
+	if strings.ContainsAny(e, ` "`) {
+		return `"` + strings.ReplaceAll(e, `"`, `\x22`) + `"`
+	}
+	return e
+}
+
 // visible says whether r shows as itself and moves nothing else: IsPrint leaves out
 // controls, format characters and separators, the tables what is drawn as nothing.
 func visible(r rune) bool {

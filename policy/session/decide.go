@@ -417,15 +417,8 @@ func (v *Verdict) sum(needs []judged) {
 	}
 }
 
-// shown is a target as a question names it: in quotes where it could be taken for the
-// words around it.
-func shown(target string) string {
-	e := policy.Row(policy.Escape(clip(target, 200)))
-	if strings.ContainsAny(e, ` "`) {
-		return `"` + strings.ReplaceAll(e, `"`, `\x22`) + `"`
-	}
-	return e
-}
+// shown is a target as a question names it.
+func shown(target string) string { return policy.Shown(clip(target, 200)) }
 
 // asking is how many needs ask.
 func asking(needs []judged) (n int) {

@@ -132,7 +132,7 @@ func (s *Session) loading(ctx context.Context, dir string, by By) (*candidateSki
 func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect policy.Effect, why, source string) {
 	p := s.set.Preset
 	source = "preset:" + p.Name
-	effect, why = policy.Allow, fmt.Sprintf("%s is %s (%s)", policy.Escape(k.Name), k.Tier, k.Why)
+	effect, why = policy.Allow, fmt.Sprintf("%s is %s (%s)", policy.Shown(k.Name), k.Tier, k.Why)
 	stricter := func(e policy.Effect, because string) {
 		if e < effect {
 			effect, why = e, because
@@ -149,7 +149,7 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 	}
 	if k.Tier <= policy.Untrusted && by != ByUser {
 		if by == ByPath && s.set.Places.Locate(k.Dir).Scope == skill.Elsewhere {
-			stricter(policy.Confirm, why+": its files in "+policy.Escape(k.Dir)+" can be read then")
+			stricter(policy.Confirm, why+": its files in "+policy.Shown(k.Dir)+" can be read then")
 		}
 		switch {
 		case p.Scan == policy.ScanAsk:

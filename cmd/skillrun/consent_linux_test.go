@@ -516,9 +516,19 @@ func TestRetry(t *testing.T) {
 		u.write(fmt.Sprintf("work/tree/sub%d/file", i), "")
 	}
 	u.write("work/tree.txt", "")
-	remove := []string{"--approve", "ask", "--", "rm", "-rf", "tree"}
-	if code, shown := u.at(remove, " - to allow: --grant filesystem.delete:"+filepath.Join(u.work, "tree")+"\r\n", "", "denied 7 more", "", "1 refused: delete "+filepath.Join(u.work, "tree")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("tree") {
+	tree := filepath.Join(u.work, "tree")
+	removed := []string{"1 refused: delete " + tree + " and all that is in it. [r]etry", "", "[n]o: ", "r\n"}
+	remove := []string{"--approve", "ask", "--", "sh", "-c", "rm -r tree/*"}
+	if code, shown := u.at(remove, append([]string{"denied 7 more", "", "12 deletions in " + tree + " were refused", ""}, removed...)...); code != 0 || u.made("tree/sub0") {
 		t.Errorf("a tree: exit %d: %s", code, shown)
+	}
+	// The lines of one that the command names say so themselves.
+	for i := range 12 {
+		u.write(fmt.Sprintf("work/tree/sub%d/file", i), "")
+	}
+	remove = []string{"--approve", "ask", "--", "rm", "-rf", "tree"}
+	if code, shown := u.at(remove, append([]string{"filesystem.delete:" + tree + "\r\n", "", "denied 7 more", ""}, removed...)...); code != 0 || u.made("tree") || strings.Contains(shown, "deletions in") {
+		t.Errorf("a tree that is named: exit %d: %s", code, shown)
 	}
 	u.write("work/app/dist/assets/file", "")
 	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "app/dist/assets/file"}, "denied delete "+filepath.Join(u.work, "app/dist/assets/file"), "", "1 refused: delete "+filepath.Join(u.work, "app/dist")+" and all that is in it. [r]etry", "", "[n]o: ", "r\n"); code != 0 || u.made("app/dist/assets/file") {

@@ -6,10 +6,22 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED ?= 0
 # The same for all, so that packages are compiled once.
 export GOFLAGS := -trimpath -tags=$(TAGS)
+PREFIX  ?= /usr/local
 
-.PHONY: build test race lint fuzz fuzz-long golden bench demo e2e kernels eval check
+.PHONY: build install test race lint fuzz fuzz-long golden bench demo e2e kernels eval check
 build: ## one static program for this machine
 	$(GO) build -ldflags '$(LDFLAGS)' -o skillrun ./cmd/skillrun
+
+skillrun:
+	@$(MAKE) build
+
+install: skillrun ## program, manual page and completions, beneath DESTDIR and PREFIX
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/man/man1 share/bash-completion/completions share/fish/vendor_completions.d share/zsh/site-functions)
+	install -m 755 skillrun $(DESTDIR)$(PREFIX)/bin/skillrun
+	install -m 644 docs/skillrun.1 $(DESTDIR)$(PREFIX)/share/man/man1/skillrun.1
+	./skillrun completion bash | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/bash-completion/completions/skillrun
+	./skillrun completion fish | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/skillrun.fish
+	./skillrun completion zsh | install -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_skillrun
 
 test: build ## every test that this machine can run
 	@scripts/bootstrap

@@ -256,25 +256,19 @@ func accessOf(flags int) profiles.Access {
 }
 
 // openPath serves an open for O_PATH of a name that is redirected. In its place
-// the caller gets a descriptor open for reading. What is not there it looks for
-// itself: perhaps it is on the way to what is granted.
+// the caller gets a descriptor open for reading, if it may read what that leads to:
+// a link may lead anywhere. What is not there it looks for itself: perhaps it is on
+// the way to what is granted.
 func (r *request) openPath(e unix.Errno) {
 	o := &r.a
 	switch {
 	case e != 0, o.fd < 0, slices.ContainsFunc(r.redirects(), func(d Redirect) bool { return d.To == o.place.path }):
 		r.resume()
-	case r.inner != nil && !r.deciders.rule(o.place, profiles.Read).ok():
-		r.fail(unix.EACCES)
-	case (o.slash || r.flags&unix.O_DIRECTORY != 0) && o.kind != directory:
-		r.fail(unix.ENOTDIR)
 	case o.kind != directory && o.kind != regular:
 		r.fail(unix.EACCES)
 	default:
-		r.perform(func(r *request) unix.Errno {
-			fd, err := unix.Open(fdPath(r.a.fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			r.fd = fd
-			return errno(err)
-		})
+		r.flags &= unix.O_DIRECTORY | unix.O_CLOEXEC
+		r.open()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -293,6 +294,39 @@ print(open(os.open("f", os.O_RDONLY, dir_fd=d)).read())`
 			if r := c.bare(try...); strings.Count(r.out, text) < 3 {
 				t.Errorf("control: %s: %s", path, r.out)
 			}
+		}
+	}
+}
+
+// A link in /tmp, where an open for O_PATH comes back open for reading, leads to
+// nothing that the run may not read: what the layers leave to the supervisor and what
+// /proc tells of its own process included.
+func TestSupervisedStandInsPath(t *testing.T) {
+	const read = `import os, sys
+link = "/tmp/sr-link-%d" % os.getpid()
+os.symlink(sys.argv[1], link)
+d = os.open(link, os.O_PATH)
+try: print(os.read(d, 100))
+except OSError: print(open("/proc/self/fd/%d" % d, "rb").read(100))
+finally: os.unlink(link)`
+	for _, pass := range []bool{false, true} {
+		c := newCell(t)
+		c.write("f", "its own")
+		denied := c.write(".env", "a secret")
+		c.profile.Denials = append(c.profile.Denials, profiles.Denial{Path: denied, Access: profiles.AllAccess, Class: profiles.Sensitive})
+		must(t, os.Link(denied, c.ws+"/other"))
+		c.features |= linux.NotifyOpens
+		c.config = func(s *linux.Supervision) { s.PassReads, s.Denied = pass, []string{denied} }
+		for path, text := range map[string]string{denied: "secret", c.ws + "/other": "secret", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ": "="} {
+			if r := c.run("python3", "-c", read, path); strings.Contains(r.out, text) {
+				t.Errorf("reads passed: %t: %s: %s", pass, path, r.out)
+			}
+			if r := c.bare("python3", "-c", read, path); !strings.Contains(r.out, text) {
+				t.Errorf("control: %s: %s", path, r.out)
+			}
+		}
+		if r := c.run("python3", "-c", read, c.ws+"/f"); !strings.Contains(r.out, "its own") {
+			t.Errorf("reads passed: %t: its own: %s%s", pass, r.out, c.explain())
 		}
 	}
 }

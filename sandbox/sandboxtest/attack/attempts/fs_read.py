@@ -30,6 +30,11 @@ d = os.open(HOME, os.O_PATH); cat("/dev/fd/%d/.ssh/id_ed25519" % d)
 os.symlink(KEY, "l"); cat("l")
 #: chain of symlinks
 os.symlink(HOME, "a"); os.symlink("a/.ssh", "b"); os.symlink("b/id_ed25519", "c"); cat("c")
+#: a secret beside, by a symlink in /tmp and O_PATH
+t = "/tmp/l-" + MARK; os.symlink(W + "/.env", t); d = os.open(t, os.O_PATH)
+try: say(os.read(d, 4096))
+except OSError: cat("/proc/self/fd/%d" % d)
+finally: os.unlink(t)
 #: symlink that was there
 cat("out")
 #: symlink in TMPDIR

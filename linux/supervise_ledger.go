@@ -296,31 +296,37 @@ func (l *ledger) moving(from, to string) {
 	}
 }
 
+// namesMost bounds the names that controls gives, of which only some still stand: a
+// run can have each control file under as many as there are moves.
+const namesMost = 5 * controlsMost
+
 // controls gives where control files were made and where they may have moved since,
 // and how many more there may be. Of a file that is made while a directory above
 // it moves either name may be noted, so it is followed through all of the moves.
 func (l *ledger) controls() (list []string, more int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	more = l.unlisted
-	for _, c := range l.control {
-		names := []string{c}
-		for _, m := range l.moves {
-			for _, name := range names {
-				if !profiles.Within(m.from, name) {
-					continue
-				}
-				switch to := m.to + name[len(m.from):]; {
-				case slices.Contains(names, to):
-				case len(names) < controlsMost:
-					names = append(names, to)
-				default:
-					more++
-				}
+	list, more = slices.Clone(l.control), l.unlisted
+	known := map[string]bool{}
+	for _, c := range list {
+		known[c] = true
+	}
+	for _, m := range l.moves {
+		for _, name := range list {
+			if !profiles.Within(m.from, name) {
+				continue
 			}
+			to := m.to + name[len(m.from):]
+			if known[to] {
+				continue
+			}
+			if len(list) == namesMost {
+				slices.Sort(list)
+				return list, more + 1
+			}
+			list, known[to] = append(list, to), true
 		}
-		list = append(list, names...)
 	}
 	slices.Sort(list)
-	return slices.Compact(list), more
+	return list, more
 }

@@ -1,6 +1,12 @@
 package linux
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
 
 // Where all files have one number, what the run made is known by its path, and
 // nothing is taken for made because of a number.
@@ -90,5 +96,41 @@ func TestLedgerSecrets(t *testing.T) {
 	}
 	if l.remove(key, dirID{}); l.madeSecret(key) {
 		t.Error("what is gone is still known")
+	}
+}
+
+// A run that has many control files and moves what holds them as often as it can has
+// its end told all the same, in bounded words, which say that they are not all.
+func TestLedgerControlsBounded(t *testing.T) {
+	l := newLedger()
+	deep := "/w/" + strings.Repeat("d/", 500)
+	for i := range controlsMost {
+		l.controlMade(fmt.Sprintf("%sp/a/%d/.git/hooks", deep, i))
+	}
+	l.moving(deep+"p/a", deep+"p/b")
+	for i := 0; i < movesMost-1; i += 2 {
+		l.moving(deep+"p", fmt.Sprintf("%s%d", deep, i))
+		l.moving(fmt.Sprintf("%s%d", deep, i), deep+"p")
+	}
+	told := make(chan bool)
+	go func() {
+		list, more := l.controls()
+		told <- len(list) <= namesMost && more > 0 && slices.Contains(list, deep+"p/b/0/.git/hooks")
+	}()
+	select {
+	case ok := <-told:
+		if !ok {
+			t.Error("too many, none where they are, or no word of others")
+		}
+	case <-time.After(time.Minute):
+		t.Error("not told within a minute")
+	}
+
+	// Control: what is made and moved once has both names.
+	l = newLedger()
+	l.controlMade("/w/a/.git/hooks")
+	l.moving("/w/a", "/w/b")
+	if list, more := l.controls(); !slices.Equal(list, []string{"/w/a/.git/hooks", "/w/b/.git/hooks"}) || more != 0 {
+		t.Error(list, more)
 	}
 }

@@ -384,7 +384,7 @@ func (s *Supervisor) Close() error {
 
 // ControlsMade lists control files that exceptions let the run make, directories
 // for what is in them, sorted: programs outside obey them. Each is listed by every
-// name that it may have had. It stops at 200 and says how many more there may be.
+// name that it may have had. It stops at some and says how many more there may be.
 func (s *Supervisor) ControlsMade() (list []string, more int) {
 	return s.decider.ledger.controls()
 }

@@ -2,21 +2,24 @@ package linux
 
 import (
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// inheritedSockets gives the inode numbers of the sockets among the descriptors
-// that a command starts with. These were made outside, where no namespace and
-// no filter of the run's was, so they may carry what was agreed on and nothing
-// else: the Supervisor gives them no other address.
+// inherited looks at the descriptors that a command starts with. The sockets among
+// them, by inode number, were made outside, where no namespace and no filter of the
+// run's was, so they may carry what was agreed on and nothing else: the Supervisor
+// gives them no other address. The inputs are pipes and files of memory that are open
+// for reading alone: a path in /proc opens them for writing, too, and somebody outside
+// may read there next, such as the shell that takes its commands from the pipe.
 //
 // Datagram and raw sockets are an error, since they send to whatever address a
 // message names, which no filter sees; so is a stream that is not connected,
 // since listen(2) would bind it. So is a directory: what lies beneath it is reached
 // through it in the view that it was opened in, where nothing is masked.
-func inheritedSockets(stdio [3]int) (map[uint64]bool, error) {
-	sockets := map[uint64]bool{}
+func inherited(stdio [3]int) (sockets map[uint64]bool, inputs []fileID, err error) {
+	sockets = map[uint64]bool{}
 	for i, fd := range stdio {
 		var st unix.Stat_t
 		if fd < 0 || unix.Fstat(fd, &st) != nil {
@@ -24,30 +27,47 @@ func inheritedSockets(stdio [3]int) (map[uint64]bool, error) {
 		}
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFDIR:
-			return nil, fmt.Errorf("%s is a directory, in which nothing could be hidden: name it to the command", stdioNames[i])
+			return nil, nil, fmt.Errorf("%s is a directory, in which nothing could be hidden: name it to the command", stdioNames[i])
 		case unix.S_IFSOCK:
 		default:
+			if isInput(fd, st.Nlink == 0) {
+				inputs = append(inputs, fileID{st.Dev, st.Ino})
+			}
 			continue
 		}
 		domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", stdioNames[i], err)
+			return nil, nil, fmt.Errorf("look at %s: %w", stdioNames[i], err)
 		}
 		typ, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", stdioNames[i], err)
+			return nil, nil, fmt.Errorf("look at %s: %w", stdioNames[i], err)
 		}
 		_, peer := unix.Getpeername(fd)
 		switch {
 		case domain == unix.AF_UNIX && (typ == unix.SOCK_STREAM || typ == unix.SOCK_SEQPACKET):
 		case typ != unix.SOCK_STREAM:
-			return nil, fmt.Errorf("%s is a datagram or raw socket, which sends to any address: use a pipe", stdioNames[i])
+			return nil, nil, fmt.Errorf("%s is a datagram or raw socket, which sends to any address: use a pipe", stdioNames[i])
 		case peer == unix.ENOTCONN:
-			return nil, fmt.Errorf("%s is a socket without a connection, which can be given any: use a pipe", stdioNames[i])
+			return nil, nil, fmt.Errorf("%s is a socket without a connection, which can be given any: use a pipe", stdioNames[i])
 		}
 		sockets[st.Ino] = true
 	}
-	return sockets, nil
+	return sockets, inputs, nil
+}
+
+// isInput says whether a descriptor is open for reading alone, and has no path to go by.
+func isInput(fd int, gone bool) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	var buf [unix.PathMax]byte
+	n, _ := unix.Readlink(fdPath(fd), buf[:])
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDONLY && isAnonymous(string(buf[:max(n, 0)]), gone)
+}
+
+// isAnonymous says whether what /proc has for the path of an open file, that is gone
+// or not, is none.
+func isAnonymous(path string, gone bool) bool {
+	return !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/memfd:") && gone
 }
 
 var stdioNames = [3]string{"standard input", "standard output", "standard error"}

@@ -75,6 +75,7 @@ type Process struct {
 	guard     *guard
 	layers    []int           // descriptors of the Landlock rulesets
 	inherited map[uint64]bool // sockets that the command starts with
+	inputs    []fileID        // [Begun.Inputs]
 	session   bool            // Command.Session
 	// interrupts is [Begun.Interrupts].
 	interrupts bool
@@ -118,7 +119,7 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 		return nil, err
 	}
 	p.board = board
-	if p.inherited, err = inheritedSockets(cmd.Stdio); err != nil {
+	if p.inherited, p.inputs, err = inherited(cmd.Stdio); err != nil {
 		return nil, err
 	}
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
@@ -389,7 +390,7 @@ func (p *Process) end() {
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
 // returned. It then owns the listener.
 func (p *Process) Begun() Begun {
-	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Root: int(p.board.root) - 1, Guardian: p.reaper(), Interrupts: p.interrupts}
+	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Inputs: p.inputs, Root: int(p.board.root) - 1, Guardian: p.reaper(), Interrupts: p.interrupts}
 	if len(p.layers) > 0 {
 		b.Ruleset = p.layers[0]
 	}

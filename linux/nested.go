@@ -101,6 +101,8 @@ type narrowing struct {
 	// Redirects are pairs; see [Redirect].
 	Redirects [][2][]byte `json:"redirects"`
 	Umask     uint32      `json:"umask"`
+	// Inputs are [Begun.Inputs], by device and inode number.
+	Inputs [][2]uint64 `json:"inputs,omitempty"`
 	// The first of its Landlock layers.
 	HandledFS  uint64          `json:"handled_fs"`
 	HandledNet uint64          `json:"handled_net"`

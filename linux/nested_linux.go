@@ -40,11 +40,19 @@ func (e *NestedError) Error() string {
 func (e *NestedError) Unwrap() error { return e.Err }
 
 // RegisterNested hands a run to the supervisor around it: its name (12 letters and
-// digits), its profile, the directories that are its own, what they stand in for, and the launcher's umask.
-// The plan must be one whose Nested is set. Command.Nested then has the command
-// belong to it.
-func RegisterNested(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32) (*Nested, error) {
-	text, err := json.Marshal(narrow(run, plan, profile, own, instead, umask))
+// digits), its profile, the directories that are its own, what they stand in for, the
+// launcher's umask, and the descriptors that its command starts with. The plan must be
+// one whose Nested is set. Command.Nested then has the command belong to it.
+func RegisterNested(run string, plan *Plan, profile *profiles.Profile, own []string, instead []Substitute, umask uint32, stdio [3]int) (*Nested, error) {
+	about := narrow(run, plan, profile, own, instead, umask)
+	_, inputs, err := inherited(stdio)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range inputs {
+		about.Inputs = append(about.Inputs, [2]uint64{id.dev, id.ino})
+	}
+	text, err := json.Marshal(about)
 	if err != nil {
 		return nil, &NestedError{err}
 	}

@@ -122,6 +122,9 @@ type Begun struct {
 	// Inherited are the inode numbers of sockets that were made outside and
 	// that the command starts with: they get no other address.
 	Inherited map[uint64]bool
+	// Inputs are pipes and the like that the command starts with and may only read,
+	// by whatever path.
+	Inputs []fileID
 	// Process is a process of the run whose root directory is that of all of
 	// it (the filter refuses chroot and its kin), seen from here.
 	Process int
@@ -263,6 +266,9 @@ func (s *Supervisor) Serve(run Begun) error {
 	root := "/proc/" + strconv.Itoa(run.Process) + "/root"
 	if run.Root > 0 {
 		root = "/proc/self/fd/" + strconv.Itoa(run.Root)
+	}
+	for _, id := range run.Inputs {
+		s.denied[id] |= profiles.Write
 	}
 	var err error
 	if s.root, err = openPlace(root); err == nil {

@@ -379,6 +379,9 @@ func (r *request) describe(in *inner, about *narrowing) unix.Errno {
 		}
 		o.close()
 	}
+	for _, id := range about.Inputs {
+		files[fileID{id[0], id[1]}] |= profiles.Write
+	}
 	around := r.s.perform.rulesets
 	if r.inner != nil {
 		around, in.files = r.inner.rulesets, r.inner.files

@@ -13,6 +13,9 @@ import (
 
 // The handlers of calls that open: as those that change names do.
 
+// Input stands for the path of one of [Begun.Inputs].
+const Input = "write to standard input"
+
 const createFlags = unix.O_CREAT | unix.O_EXCL
 
 // serveOpen serves open, openat and creat.
@@ -160,10 +163,10 @@ func (r *request) open() {
 			r.refuse(rule)
 			return
 		}
-		if r.denied(o.id(), accessOf(r.flags)) {
-			r.refuse(r.deniedFile(o, accessOf(r.flags)))
-			return
-		}
+	}
+	if r.denied(o.id(), accessOf(r.flags)) {
+		r.refuse(r.deniedFile(o, accessOf(r.flags)))
+		return
 	}
 	if r.watch != "" && o.moved == "" { // what a link led to instead the caller would not find
 		r.pass()
@@ -226,6 +229,9 @@ func (r *request) denied(id fileID, a profiles.Access) bool {
 // deniedFile explains the refusal of another name of a denied file.
 func (r *request) deniedFile(o *object, a profiles.Access) ruling {
 	rule := ruling{errno: errAccess, path: o.place.path, access: a, inner: r.s.denied[o.id()]&a == 0}
+	if o.anonymous {
+		rule.path, rule.access, rule.why = Input, 0, "others read from it, and may obey what they read: no grant allows it"
+	}
 	if rule.inner {
 		return rule
 	}

@@ -124,7 +124,7 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	if r.s.elsewhere(fd, p) {
 		return unix.EACCES
 	}
-	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "/memfd:") && sx.Nlink == 0 {
+	if isAnonymous(p, sx.Nlink == 0) {
 		o.anonymous = true
 		o.place.path = p
 		return 0

@@ -135,7 +135,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		}
 	}
 	if plan.Nested {
-		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile, spec.Caches)), facts.Own, facts.Private, ownUmask)
+		cmd.Nested, err = linux.RegisterNested(spec.Run, plan, plan.WithLinked(own.guarded(spec.Profile, spec.Caches)), facts.Own, facts.Private, ownUmask, cmd.Stdio)
 		if err != nil {
 			return Result{}, err
 		}
@@ -438,7 +438,7 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 				refusal.Why = "the profile of a run inside this one"
 			}
 			switch {
-			case r.Path == linux.UnixDatagram:
+			case r.Path == linux.UnixDatagram, r.Path == linux.Input:
 				refusal.What, refusal.Path = r.Path, ""
 			case r.Path == linux.SocketIPv6:
 				refusal.What, refusal.Path = SocketIPv6, ""

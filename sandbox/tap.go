@@ -55,15 +55,16 @@ func (t *tap) bounded() bool { return t.spec.Profile.Limits.Output > 0 }
 
 // pipes says whether a stream becomes a pipe to this process. An output that is
 // a pipe or a socket already is none the worse for it, so that the limit of
-// output holds there whoever set it; how a file grows is looked at.
+// output holds there whoever set it, and nobody reads in it, by a path in /proc, what
+// other programs wrote there; how a file grows is looked at.
 func (s *Spec) pipes(i int) bool {
 	switch {
 	case s.Tee[i] != nil:
 		return true
-	case i == 0 || s.Profile.Limits.Output == 0:
+	case i == 0:
 		return false
 	}
-	return s.BoundOutput || kind(s.output(i))&(os.ModeNamedPipe|os.ModeSocket) != 0
+	return s.BoundOutput && s.Profile.Limits.Output > 0 || kind(s.output(i))&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
 // output is stdout for 1 and stderr for 2.

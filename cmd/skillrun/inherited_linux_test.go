@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skillrun/sandbox/sandboxtest"
 )
@@ -226,6 +229,120 @@ func TestInheritedTemp(t *testing.T) {
 					t.Errorf("it was changed: %s", out)
 				}
 			})
+		}
+	}
+}
+
+// obey is what a program does to have whoever reads its standard input next do
+// something for it.
+var obey = map[string]string{
+	"written":   `echo obey >/proc/self/fd/0`,
+	"updated":   `echo obey 1<>/dev/stdin`,
+	"truncated": `python3 -c 'import os; os.truncate("/proc/self/fd/0", 4)'`,
+}
+
+// TestInheritedInput gives runs as standard input what somebody outside reads after
+// them, such as the shell that takes its commands from there.
+func TestInheritedInput(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	a := newAgent(t)
+	// left gives what there is to be read when a command is over.
+	left := func(memory bool, argv ...string) (string, string) {
+		in, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if memory {
+			in.Close()
+			w.Close()
+			fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w = os.NewFile(uintptr(fd), "input")
+			if in, err = os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer in.Close()
+		io.WriteString(w, "next\n")
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdin = a.work, a.env, in
+		out, _ := cmd.CombinedOutput()
+		w.Close()
+		rest, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(rest), string(out)
+	}
+	for _, memory := range []bool{false, true} {
+		for name, script := range obey {
+			if name == "truncated" && !memory {
+				continue
+			}
+			if rest, out := left(memory, "/bin/sh", "-c", script); rest == "next\n" {
+				t.Fatalf("control: %s, memory %t: nothing else is there: %s", name, memory, out)
+			}
+			for way, flags := range ways() {
+				run := append(append([]string{program(t)}, flags...), "--", "/bin/sh", "-c")
+				if rest, out := left(memory, append(run, script)...); rest != "next\n" {
+					t.Errorf("%s: %s, memory %t: %q is there: %s", way, name, memory, rest, out)
+				}
+				// It is there to be read, by a path, too; and pipes of the run's own are
+				// opened either way.
+				if rest, out := left(memory, append(run, `read x </dev/stdin; true | echo $x >/proc/self/fd/1; true | : <>/proc/self/fd/0`)...); !memory && rest != "" || out != "next\n" {
+					t.Errorf("%s: memory %t: %q is left, said %q", way, memory, rest, out)
+				}
+			}
+		}
+	}
+}
+
+// TestNestedInput has a shell of the outer run's read commands after a run inside.
+func TestNestedInput(t *testing.T) {
+	eachOuter(t, func(o *outerRun, inside bool) {
+		script := func(by string) string {
+			return asHeld + "export -f held; printf '%s\\n' '" + by + ` sh -c "echo echo obeyed >/proc/self/fd/0" 2>/dev/null' 'echo end' | bash`
+		}
+		if got := o.bash(script("env")); got != "end\nobeyed\n" {
+			t.Fatalf("control: %q", got)
+		}
+		if got := o.bash(script("held sub")); got != "end\n" {
+			t.Errorf("inside another %t: %q", inside, got)
+		}
+	})
+}
+
+// TestInheritedOutput gives runs a pipe as standard output in which another program has
+// written.
+func TestInheritedOutput(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	took := func(argv ...string) string {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		io.WriteString(w, "canary\n")
+		argv = append(argv, "python3", "-c", `import os; os.write(2, os.read(os.open("/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK), 99))`)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		var stderr bytes.Buffer
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = a.work, a.env, w, &stderr
+		cmd.Run()
+		return stderr.String()
+	}
+	if out := took(); out != "canary\n" {
+		t.Fatalf("control: %q", out)
+	}
+	for way, flags := range ways() {
+		for _, preset := range []string{"standard", "power-user"} {
+			out := took(append(append([]string{program(t), "--preset", preset}, flags...), "--")...)
+			if strings.Contains(out, "canary") || !strings.Contains(out, "unavailable") {
+				t.Errorf("%s: %s: %s", way, preset, out)
+			}
 		}
 	}
 }

@@ -19,13 +19,14 @@ var allowed = map[string][]string{
 	"profiles/gen":                {},
 	"audit":                       {"audit/private"},
 	"audit/private":               {},
-	"policy":                      {"profiles"},
+	"policy":                      {"policy/jsontext", "profiles"},
+	"policy/jsontext":             {},
 	"policy/gen":                  {"policy"},
 	"policy/scan":                 {"policy"},
 	"policy/learn":                {"policy", "policy/scan", "profiles"},
 	"policy/skill":                {"audit/private", "policy", "profiles"},
 	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill", "profiles"},
-	"policy/hook":                 {"policy"},
+	"policy/hook":                 {"policy", "policy/jsontext"},
 	"linux":                       {"profiles"},
 	"linux/gen":                   {"linux"},
 	"darwin":                      {"profiles"},
@@ -43,7 +44,7 @@ var allowed = map[string][]string{
 // pure packages reach neither files nor processes nor the network: time and
 // file systems are arguments.
 var (
-	pure      = []string{"profiles", "policy", "policy/scan", "policy/learn"}
+	pure      = []string{"profiles", "policy", "policy/jsontext", "policy/scan", "policy/learn"}
 	forbidden = []string{"os", "net", "os/exec", "syscall", "golang.org/x/sys/unix"}
 )
 

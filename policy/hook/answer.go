@@ -143,10 +143,10 @@ func (e *Event) rewritten(command string) []byte {
 	if command == "" || e.Command() == "" || e.fixed {
 		return nil
 	}
-	v := e.input.get(e.Row.arguments[0])
-	b := append([]byte(nil), e.source[e.input.start:v.start]...)
+	v := e.input.Get(e.Row.arguments[0])
+	b := append([]byte(nil), e.source[e.input.Start:v.Start]...)
 	b = quoteJSON(b, command)
-	return append(b, e.source[v.end:e.input.end]...)
+	return append(b, e.source[v.End:e.input.End]...)
 }
 
 // redacted is what the tool gave with each text changed; nil if nothing changes.
@@ -172,23 +172,23 @@ var shapes = [...]string{
 }
 
 func redact(data []byte, v *value, change func(string) string) (b []byte, changed bool) {
-	if v.kind == '"' {
-		text := change(v.text)
-		return quoteJSON(nil, text), text != v.text
+	if v.Kind == '"' {
+		text := change(v.Text)
+		return quoteJSON(nil, text), text != v.Text
 	}
-	last := v.start
+	last := v.Start
 	next := func(part *value) {
 		text, c := redact(data, part, change)
-		b = append(append(b, data[last:part.start]...), text...)
-		last, changed = part.end, changed || c
+		b = append(append(b, data[last:part.Start]...), text...)
+		last, changed = part.End, changed || c
 	}
-	for i := range v.items {
-		next(&v.items[i])
+	for i := range v.Items {
+		next(&v.Items[i])
 	}
-	for i := range v.members {
-		if m := &v.members[i]; m.name != "type" || !slices.Contains(shapes[:], m.value.text) {
-			next(&m.value)
+	for i := range v.Members {
+		if m := &v.Members[i]; m.Name != "type" || !slices.Contains(shapes[:], m.Value.Text) {
+			next(&m.Value)
 		}
 	}
-	return append(b, data[last:v.end]...), changed
+	return append(b, data[last:v.End]...), changed
 }

@@ -22,10 +22,10 @@ func insert(data []byte, keys [2]string, text string, made bool) ([]byte, error)
 	unit := indent(data, &at)
 	kind := byte('[')
 	for depth, key := range keys {
-		if at.kind != '{' {
+		if at.Kind != '{' {
 			return nil, errNotObject
 		}
-		next := at.get(key)
+		next := at.Get(key)
 		if next == nil {
 			// From the inside out: the list, and the objects around it.
 			for d := len(keys) - 1; d >= depth; d-- {
@@ -40,15 +40,15 @@ func insert(data []byte, keys [2]string, text string, made bool) ([]byte, error)
 		}
 		at = *next
 	}
-	if at.kind != kind {
+	if at.Kind != kind {
 		return nil, errNotObject
 	}
-	first := at.start + 1
+	first := at.Start + 1
 	space := first
 	for space < len(data) && strings.IndexByte(" \t\r\n", data[space]) >= 0 {
 		space++
 	}
-	if len(at.members)+len(at.items) > 0 {
+	if len(at.Members)+len(at.Items) > 0 {
 		text = string(data[first:space]) + text + ","
 	} else if made {
 		text = "\n" + unit + text
@@ -58,8 +58,8 @@ func insert(data []byte, keys [2]string, text string, made bool) ([]byte, error)
 
 // indent is by how much the settings indent; two spaces if they do not.
 func indent(data []byte, top *value) string {
-	if len(top.members) > 0 {
-		before := string(data[top.start+1 : top.members[0].start])
+	if len(top.Members) > 0 {
+		before := string(data[top.Start+1 : top.Members[0].Start])
 		if i := strings.LastIndexByte(before, '\n'); i >= 0 && strings.Trim(before[i+1:], " \t") == "" && before[i+1:] != "" {
 			return before[i+1:]
 		}
@@ -72,7 +72,7 @@ func indent(data []byte, top *value) string {
 func cut(data []byte, trail []step) []byte {
 	last := trail[len(trail)-1]
 	start, end := last.span(last.child)
-	count := len(last.container.members) + len(last.container.items)
+	count := len(last.container.Members) + len(last.container.Items)
 	switch {
 	case count > 1 && last.child < count-1:
 		// With its comma, and the space up to the next.
@@ -85,9 +85,9 @@ func cut(data []byte, trail []step) []byte {
 		}
 	case count > 1:
 		_, start = last.span(last.child - 1)
-	case start > last.container.start+1 && len(trail) == 1:
+	case start > last.container.Start+1 && len(trail) == 1:
 		return nil
-	case start > last.container.start+1:
+	case start > last.container.Start+1:
 		return cut(data, trail[:len(trail)-1])
 	}
 	return []byte(string(data[:start]) + string(data[end:]))
@@ -95,9 +95,9 @@ func cut(data []byte, trail []step) []byte {
 
 // span is where a child lies in the text.
 func (s *step) span(child int) (start, end int) {
-	if s.container.kind == '{' {
-		m := &s.container.members[child]
-		return m.start, m.value.end
+	if s.container.Kind == '{' {
+		m := &s.container.Members[child]
+		return m.Start, m.Value.End
 	}
-	return s.container.items[child].start, s.container.items[child].end
+	return s.container.Items[child].Start, s.container.Items[child].End
 }

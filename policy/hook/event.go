@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"skillrun/policy"
+	"skillrun/policy/jsontext"
 )
 
 // MaxEvent is the size in bytes above which an event is refused: 8 MiB.
@@ -93,8 +94,8 @@ func (e *Event) Argument(name string) (string, bool) {
 	if e.input == nil {
 		return "", false
 	}
-	if v := e.input.get(name); v != nil && v.kind == '"' {
-		return v.text, true
+	if v := e.input.Get(name); v != nil && v.Kind == '"' {
+		return v.Text, true
 	}
 	return "", false
 }
@@ -110,47 +111,47 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return fail(errors.New("empty"))
 	}
-	v, err := readJSON(data, false)
+	v, err := jsontext.Read(data, jsontext.Options{Depth: maxDepth, Halves: true})
 	if err != nil {
 		return fail(err)
 	}
-	if v.kind != '{' {
+	if v.Kind != '{' {
 		return fail(errors.New("not an object"))
 	}
 	text := func(name string, to *string, needed bool) {
-		switch m := v.get(name); {
+		switch m := v.Get(name); {
 		case err != nil || name == "":
-		case m == nil || m.kind == 'n':
+		case m == nil || m.Kind == 'n':
 			if needed {
 				err = fmt.Errorf("no %s", name)
 			}
-		case m.kind != '"':
+		case m.Kind != '"':
 			err = fmt.Errorf("%s is not a string", name)
 		default:
-			*to = m.text
+			*to = m.Text
 		}
 	}
 	f := &a.fields
 	text(f.event, &e.wire, true)
 	about := ""
 	for _, n := range a.events {
-		if m := v.get(n.mark); n.name == e.wire || e.wire == "" && n.mark != "" && m != nil && m.kind != 'n' {
+		if m := v.Get(n.mark); n.name == e.wire || e.wire == "" && n.mark != "" && m != nil && m.Kind != 'n' {
 			e.wire, e.Kind, about = n.name, n.kind, n.tool
 		}
 	}
 	// A program may write anything, and agents cut texts in the middle of a
 	// character: what a tool gave is read all the same, to take secrets out of it.
 	// What is decided about is to be the same to every reader.
-	e.output = v.get(f.output)
-	for _, m := range v.members {
-		if m.value.halves && err == nil && (e.Kind != AfterTool || m.name != f.output) {
+	e.output = v.Get(f.output)
+	for _, m := range v.Members {
+		if m.Value.Halves && err == nil && (e.Kind != AfterTool || m.Name != f.output) {
 			err = errHalf
 		}
 	}
 	text(f.session, &e.Session, true)
 	text(f.cwd, &e.Cwd, a.roots == "")
-	if roots := v.get(a.roots); a.roots != "" && e.Cwd == "" && roots != nil && len(roots.items) > 0 {
-		e.Cwd = roots.items[0].text
+	if roots := v.Get(a.roots); a.roots != "" && e.Cwd == "" && roots != nil && len(roots.Items) > 0 {
+		e.Cwd = roots.Items[0].Text
 	}
 	text(f.mode, &e.Mode, false)
 	text(f.call, &e.Call, false)
@@ -179,19 +180,19 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	}
 	e.Tool = prefix + e.Tool
 	e.Row = find(a.tools, e.Tool)
-	e.input, e.source = v.get(f.input), data
+	e.input, e.source = v.Get(f.input), data
 	if e.fixed = about != ""; e.fixed {
 		e.input = &v
-	} else if a.packed && e.input != nil && e.input.kind == '"' {
-		if packed, err := parseJSON([]byte(e.input.text), false); err == nil && packed.kind == '{' {
-			e.input, e.source = &packed, []byte(e.input.text)
+	} else if a.packed && e.input != nil && e.input.Kind == '"' {
+		if packed, err := parseJSON([]byte(e.input.Text), false); err == nil && packed.Kind == '{' {
+			e.input, e.source = &packed, []byte(e.input.Text)
 		}
 	}
-	if e.input == nil || e.input.kind != '{' && !(a.packed && e.input.kind == '"' && e.Row.kind == patch) {
+	if e.input == nil || e.input.Kind != '{' && !(a.packed && e.input.Kind == '"' && e.Row.kind == patch) {
 		return fail(fmt.Errorf("%s is not an object", f.input))
 	}
 	for _, of := range [...]string{"mcp_context", "mcp_server"} {
-		if m := v.get(of); m != nil && m.kind == '{' {
+		if m := v.Get(of); m != nil && m.Kind == '{' {
 			// A server's tool, which may be called as one of the agent's own.
 			e.Row = Tool{Name: e.Tool, Capability: "mcp.execute", kind: toolName}
 		}
@@ -295,8 +296,8 @@ func (e *Event) requests() ([]policy.Request, error) {
 
 // values are the texts of the tool's arguments.
 func (e *Event) values() ([]string, error) {
-	if e.input.kind == '"' {
-		return []string{e.input.text}, nil
+	if e.input.Kind == '"' {
+		return []string{e.input.Text}, nil
 	}
 	lists := e.Row.kind == paths || e.Row.kind == patterns || e.Row.kind == tree
 	values, err := e.texts(lists, e.Row.arguments...)
@@ -309,17 +310,17 @@ func (e *Event) values() ([]string, error) {
 // texts are those of some arguments, which may be lists of them.
 func (e *Event) texts(lists bool, names ...string) (values []string, err error) {
 	for _, name := range names {
-		v := e.input.get(name)
+		v := e.input.Get(name)
 		switch {
-		case v == nil || v.kind == 'n' || v.kind == '"' && v.text == "" && e.Row.optional:
-		case v.kind == '"' && v.text != "":
-			values = append(values, v.text)
-		case v.kind == '[' && lists:
-			for _, item := range v.items {
-				if item.kind != '"' || item.text == "" {
+		case v == nil || v.Kind == 'n' || v.Kind == '"' && v.Text == "" && e.Row.optional:
+		case v.Kind == '"' && v.Text != "":
+			values = append(values, v.Text)
+		case v.Kind == '[' && lists:
+			for _, item := range v.Items {
+				if item.Kind != '"' || item.Text == "" {
 					return nil, fmt.Errorf("%s is not a list of texts", name)
 				}
-				values = append(values, item.text)
+				values = append(values, item.Text)
 			}
 		default:
 			return nil, fmt.Errorf("%s is not a text", name)

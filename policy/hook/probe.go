@@ -39,8 +39,8 @@ func (r *Reply) Denies() bool {
 		return r.Code == 2
 	}
 	for _, name := range [...]string{"permission", "permissionDecision", "decision"} {
-		for _, said := range [...]*value{v.get(name), v.get("hookSpecificOutput").get(name)} {
-			if said != nil && said.text == "deny" {
+		for _, said := range [...]*value{v.Get(name), v.Get("hookSpecificOutput").Get(name)} {
+			if said != nil && said.Text == "deny" {
 				return true
 			}
 		}
@@ -59,11 +59,11 @@ func (r *Reply) Command() string {
 }
 
 func commandIn(v *value) string {
-	if c := v.get("command"); c != nil && c.kind == '"' {
-		return c.text
+	if c := v.Get("command"); c != nil && c.Kind == '"' {
+		return c.Text
 	}
-	for i := range v.members {
-		if c := commandIn(&v.members[i].value); c != "" {
+	for i := range v.Members {
+		if c := commandIn(&v.Members[i].Value); c != "" {
 			return c
 		}
 	}

@@ -185,10 +185,10 @@ func (s *Settings) text(n *entry, command string) string {
 // no answer.
 func (n *entry) failing(handler *value) bool {
 	said := ""
-	if v := handler.get("onFailure"); v != nil {
-		said = `"onFailure": ` + string(quoteJSON(nil, v.text))
+	if v := handler.Get("onFailure"); v != nil {
+		said = `"onFailure": ` + string(quoteJSON(nil, v.Text))
 	}
-	if v := handler.get("failClosed"); v != nil && v.kind == 't' {
+	if v := handler.Get("failClosed"); v != nil && v.Kind == 't' {
 		said = failClosed
 	}
 	return said == n.failure
@@ -197,7 +197,7 @@ func (n *entry) failing(handler *value) bool {
 // command is what a handler runs; nil if it runs none.
 func (s *Settings) command(handler *value) *value {
 	for _, key := range [...]string{s.key, "command", "exec"} {
-		if v := handler.get(key); v != nil {
+		if v := handler.Get(key); v != nil {
 			return v
 		}
 	}
@@ -224,18 +224,18 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 	var found []Registered
 	each(&top, func(event string, group, handler *value) {
 		if c := a.Settings.command(handler); c != nil && before(event) {
-			r := Registered{Command: c.text, Ours: a.ours(c.text)}
-			word, _, ok := strings.Cut(c.text, " hook "+a.Name)
+			r := Registered{Command: c.Text, Ours: a.ours(c.Text)}
+			word, _, ok := strings.Cut(c.Text, " hook "+a.Name)
 			r.Earlier = ok && !strings.Contains(word, " ") && strings.HasPrefix(pathpkg.Base(word), "skillrun")
 			if r.Ours {
-				r.Earlier = a.Command(a.Program(c.text)) != c.text
+				r.Earlier = a.Command(a.Program(c.Text)) != c.Text
 				for i := range a.Settings.entries {
 					n := &a.Settings.entries[i]
 					r.Earlier = r.Earlier || n.event == event && !n.failing(handler)
 				}
 			}
-			if m := group.get("matcher"); m != nil {
-				r.Matcher = m.text
+			if m := group.Get("matcher"); m != nil {
+				r.Matcher = m.Text
 			}
 			if !slices.Contains(found, r) {
 				found = append(found, r)
@@ -248,15 +248,15 @@ func (a *Agent) Before(data []byte) ([]Registered, error) {
 // Off says whether settings switch all hooks off.
 func (a *Agent) Off(data []byte) bool {
 	top, err := parseJSON(data, true)
-	off := top.get("disableAllHooks")
-	return err == nil && off != nil && off.kind == 't'
+	off := top.Get("disableAllHooks")
+	return err == nil && off != nil && off.Kind == 't'
 }
 
 // Sandboxed says whether settings switch on a sandbox of the agent's own.
 func (a *Agent) Sandboxed(data []byte) bool {
 	top, err := parseJSON(data, true)
-	on := top.get("sandbox").get("enabled")
-	return err == nil && on != nil && on.kind == 't'
+	on := top.Get("sandbox").Get("enabled")
+	return err == nil && on != nil && on.Kind == 't'
 }
 
 // proxyVariables are those by which a run's gate finds a proxy (sandbox/egress).
@@ -271,10 +271,10 @@ func (a *Agent) Proxies(file string, data []byte) (names []string) {
 	all := data == nil || strings.Contains(strings.ToLower(text), `\u`) // in TOML it can spell a name
 	if strings.HasSuffix(file, ".json") {
 		top, err := parseJSON(data, true)
-		env, all, text = top.get("env"), err != nil, ""
+		env, all, text = top.Get("env"), err != nil, ""
 	}
 	for _, name := range proxyVariables {
-		if all || env.get(name) != nil || strings.Contains(text, name) {
+		if all || env.Get(name) != nil || strings.Contains(text, name) {
 			names = append(names, name)
 		}
 	}
@@ -283,19 +283,19 @@ func (a *Agent) Proxies(file string, data []byte) (names []string) {
 
 // each calls do for every handler that settings register.
 func each(top *value, do func(event string, group, handler *value)) {
-	hooks := top.get("hooks")
+	hooks := top.Get("hooks")
 	if hooks == nil {
 		return
 	}
-	for i := range hooks.members {
-		for j := range hooks.members[i].value.items {
-			group := &hooks.members[i].value.items[j]
-			handlers := group.get("hooks")
+	for i := range hooks.Members {
+		for j := range hooks.Members[i].Value.Items {
+			group := &hooks.Members[i].Value.Items[j]
+			handlers := group.Get("hooks")
 			if handlers == nil {
-				do(hooks.members[i].name, group, group)
+				do(hooks.Members[i].Name, group, group)
 			}
-			for k := 0; handlers != nil && k < len(handlers.items); k++ {
-				do(hooks.members[i].name, group, &handlers.items[k])
+			for k := 0; handlers != nil && k < len(handlers.Items); k++ {
+				do(hooks.Members[i].Name, group, &handlers.Items[k])
 			}
 		}
 	}
@@ -322,7 +322,7 @@ func (a *Agent) Install(data []byte, program string) ([]byte, error) {
 	if made {
 		data = []byte(a.Settings.empty())
 	}
-	if top, err := parseJSON(data, true); err == nil && a.Settings.version != "" && top.get("version") == nil {
+	if top, err := parseJSON(data, true); err == nil && a.Settings.version != "" && top.Get("version") == nil {
 		return nil, fmt.Errorf("there is no %s, without which the agent takes no hooks from it: add it, if the file is one of hooks", a.Settings.version)
 	}
 	for i := len(a.Settings.entries) - 1; i >= 0; i-- {
@@ -346,14 +346,14 @@ func (a *Agent) installed(data []byte, command string) (bool, error) {
 	right, ours := 0, 0
 	each(&top, func(event string, group, handler *value) {
 		c := a.Settings.command(handler)
-		if c == nil || !a.ours(c.text) {
+		if c == nil || !a.ours(c.Text) {
 			return
 		}
 		ours++
 		for i := range a.Settings.entries {
 			n := &a.Settings.entries[i]
-			m := group.get("matcher")
-			if n.event == event && c.text == command && n.failing(handler) && (n.matcher == "" && (m == nil || !a.Settings.flat) || m != nil && m.text == n.matcher) {
+			m := group.Get("matcher")
+			if n.event == event && c.Text == command && n.failing(handler) && (n.matcher == "" && (m == nil || !a.Settings.flat) || m != nil && m.Text == n.matcher) {
 				right++
 			}
 		}
@@ -397,31 +397,31 @@ type step struct {
 
 // trail finds the way to the first handler of ours; nil if there is none.
 func (a *Agent) trail(top *value) []step {
-	if top.kind != '{' {
+	if top.Kind != '{' {
 		return nil
 	}
-	for h := range top.members {
-		hooks := &top.members[h].value
-		if top.members[h].name != "hooks" {
+	for h := range top.Members {
+		hooks := &top.Members[h].Value
+		if top.Members[h].Name != "hooks" {
 			continue
 		}
-		for e := range hooks.members {
-			groups := &hooks.members[e].value
-			for g := range groups.items {
-				handlers := groups.items[g].get("hooks")
-				if c := a.Settings.command(&groups.items[g]); handlers == nil && c != nil && a.ours(c.text) {
+		for e := range hooks.Members {
+			groups := &hooks.Members[e].Value
+			for g := range groups.Items {
+				handlers := groups.Items[g].Get("hooks")
+				if c := a.Settings.command(&groups.Items[g]); handlers == nil && c != nil && a.ours(c.Text) {
 					return []step{{top, h}, {hooks, e}, {groups, g}}
 				}
-				for k := 0; handlers != nil && k < len(handlers.items); k++ {
-					if c := a.Settings.command(&handlers.items[k]); c == nil || !a.ours(c.text) {
+				for k := 0; handlers != nil && k < len(handlers.Items); k++ {
+					if c := a.Settings.command(&handlers.Items[k]); c == nil || !a.ours(c.Text) {
 						continue
 					}
 					way := []step{{top, h}, {hooks, e}, {groups, g}}
-					if len(handlers.items) > 1 {
+					if len(handlers.Items) > 1 {
 						// Somebody put a handler beside ours.
-						for m := range groups.items[g].members {
-							if &groups.items[g].members[m].value == handlers {
-								way = append(way, step{&groups.items[g], m})
+						for m := range groups.Items[g].Members {
+							if &groups.Items[g].Members[m].Value == handlers {
+								way = append(way, step{&groups.Items[g], m})
 							}
 						}
 						way = append(way, step{handlers, k})

@@ -213,42 +213,6 @@ func (c *command) pdftk() {
 	}
 }
 
-// wkhtml reads wkhtmltopdf: pages by address or file, then the output.
-func (c *command) wkhtml() {
-	ops := c.o.operands
-	for i, f := range ops {
-		switch {
-		case i == len(ops)-1 && i > 0:
-			c.write(f)
-		case strings.Contains(f.text, "://"):
-			c.reach("web.fetch", f)
-		default:
-			c.read(f)
-		}
-	}
-}
-
-// pythonArchive reads "python -m zipfile" and "python -m tarfile".
-func (c *command) pythonArchive() {
-	if v := c.o.operands; len(v) > 0 {
-		if c.o.has("-c", "--create") {
-			c.write(v[0])
-			for _, f := range v[1:] {
-				c.read(f)
-			}
-		} else {
-			c.read(v[0])
-			if c.o.has("-e", "--extract") {
-				if len(v) > 1 {
-					c.write(v[1])
-				} else {
-					c.write(literal("."))
-				}
-			}
-		}
-	}
-}
-
 // rclone reads the local ends of a copy; those with a colon are remote.
 func (c *command) rclone() {
 	ops := c.o.operands

@@ -192,6 +192,10 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "envname":
 		sh.need("env_var.write", "$"+f.text, f.exact, pos, reason)
 	case "envread":
+		if !f.exact {
+			sh.need("env_var.read", "", false, pos, reason)
+			return
+		}
 		sh.variable(f.text, pos)
 	default: // a capability
 		sh.need(role, f.text, f.exact, pos, reason)

@@ -7,19 +7,6 @@ import (
 	"skillrun/policy"
 )
 
-func (c *command) printenv() {
-	if len(c.o.operands) == 0 {
-		c.require("env_var.read", "*", true)
-	}
-	for _, f := range c.o.operands {
-		if !f.exact {
-			c.require("env_var.read", "", false)
-			continue
-		}
-		c.variable(f.text, c.in.pos)
-	}
-}
-
 // uvRun reads the script or module of "uv run"; else a command follows.
 func (c *command) uvRun() {
 	for _, v := range c.o.values {
@@ -349,26 +336,5 @@ func (c *command) keys() {
 		f := text.text()
 		f.text = strings.TrimRight(f.text, "\r\n")
 		c.code("shell", f, c.in.pos)
-	}
-}
-
-func (c *command) crontab() {
-	switch {
-	case c.o.has("-l"):
-		c.need("scheduled_job.read", "", true, c.in.pos, "lists the jobs")
-	case c.o.has("-r"):
-		c.need("scheduled_job.delete", "", true, c.in.pos, "removes the jobs")
-	default:
-		c.need("scheduled_job.create", "", true, c.in.pos, "sets the jobs")
-		for _, f := range c.o.operands {
-			c.path(reads, f, c.dir, c.in.pos, "reads the jobs")
-		}
-	}
-}
-
-// connect reads "openssl s_client".
-func (c *command) connect() {
-	if v, ok := c.o.value("-connect", "-host"); ok {
-		c.reach("network.client", v)
 	}
 }

@@ -19,17 +19,20 @@ const (
 	valChoice // one of items
 )
 
-// val is what is known of the value of an expression.
+// val is what is known of the value of an expression, before anything runs.
 type val struct {
 	kind    valKind
-	text    string
-	exact   bool
-	decoded bool // spelled by chr(), hex, base64 or the like
-	from    string
-	qual    string
-	items   []val
-	keys    []string // of a dictionary; of a call, the names of items
-	recv    *val     // what a method is of
+	text    string // of valText; what is not known stands in it as "$NAME"
+	exact   bool   // text is all of it
+	decoded bool   // spelled by chr(), hex, base64 or the like
+	// from says where it comes from, if that matters: "many" for any number of
+	// values, "temp" for a temporary file that the text makes, "cwd:DIR" for the
+	// current directory as it was asked for in DIR, "none" for None.
+	from  string
+	qual  string // of valThing: "os.path.join", "open()" for what a call gave
+	items []val
+	keys  []string // of a dictionary; of a call, the names of items
+	recv  *val     // what a method is of
 }
 
 func text(s string) val { return val{kind: valText, text: s, exact: true} }

@@ -7,6 +7,40 @@
 // what is needed, what is decided at run time and hence cannot be read
 // (Opaque), and what was left unread (Unknown). No text that does something
 // yields a Result without any of the three.
+//
+// How a text becomes a Result:
+//
+//	a command line    a script in Python or JavaScript
+//	 shell.go          code_token.go, code_parse.go: a tree
+//	 shell_word.go     code.go: what its variables hold
+//	     |  words         |  calls
+//	     v                v
+//	 shell_call.go     code_call.go
+//	     |                |
+//	     v                v
+//	 data/commands.toml  data/calls.toml     what each program and function needs
+//	     \______________/
+//	            |  roles of arguments
+//	            v
+//	 path.go, scan.go: needs
+//
+// To read the code, begin here, then go on to the two rows, in command_row.go and
+// code_row.go. Files begin with what they belong to:
+//
+//   - shell_*: a walk over the syntax tree of mvdan.cc/sh, which follows
+//     variables, directories, functions and pipes. Each argument that it finds
+//     is a field: a text, and how far it is known.
+//   - command_*: a program with its arguments. A row gives each option and
+//     operand a role ("r" is a file that is read), and command_role.go says
+//     what a role needs. Arguments that are a language of their own have a
+//     reader, listed in command_special.go.
+//   - code_*: one tokenizer, parser and evaluator for Python and JavaScript,
+//     which knows of a value (val) what the text says. Functions have rows
+//     and roles, too.
+//   - skill*.go: all files of a skill. inject.go: prose that is meant for a model.
+//
+// The two sides call each other: a shell runs "python3 -c CODE", and Python
+// calls os.system.
 package scan
 
 import (
@@ -135,11 +169,12 @@ func (p place) fixed(pos policy.Pos) place {
 	return place{file: p.file, line: max(pos.Line, 1), col: max(pos.Column, 1)}
 }
 
-// scan collects one Result.
+// scan collects one Result. Readers of all languages share it, also those of code
+// within code and of the scripts that are followed: the bounds hold for all together.
 type scan struct {
 	env   Env
 	out   Result
-	seen  map[needKey]int // which of Needs it is
+	seen  map[needKey]int // index in out.Needs
 	found map[policy.Finding]bool
 	files map[followed]bool
 	ports map[string][]string // of hosts

@@ -23,7 +23,7 @@ type callRow struct {
 	Kw string
 	// Needs are needed in any case: "CAPABILITY" or "CAPABILITY TARGET".
 	Needs []string
-	// Special is a case of special in invoke_special.go.
+	// Special is a case of special in code_special.go.
 	Special string
 	Reason  string
 }

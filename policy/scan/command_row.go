@@ -37,7 +37,7 @@ type commandRow struct {
 	// [Result.Besides]. In "filesystem.write */bin" the star is each operand,
 	// or where there is none what Default names.
 	Besides []string
-	// Special names a reader of special.go; Lang is what it is told.
+	// Special names a reader of command_special.go; Lang is what it is told.
 	Special, Lang string
 	// Sub says that a subcommand follows the options.
 	Sub    bool

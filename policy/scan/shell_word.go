@@ -8,10 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// field is one argument as far as it is known. What is not known stands in
-// text as "$NAME", or is missing.
+// field is one argument, as far as it is known before anything runs. It is also used
+// for a file, a directory or a host that an argument names.
 type field struct {
-	text  string
+	// text is what is known. What is not stands in it as "$NAME", or is missing.
+	text string
+	// exact says that text is all of it.
 	exact bool
 	// glob marks an unquoted pattern.
 	glob bool
@@ -22,7 +24,7 @@ type field struct {
 	stream bool
 	// unknown marks a directory that nothing is known of.
 	unknown bool
-	// temp marks what Need.Own is about.
+	// temp marks a temporary file or directory that the text itself makes (Need.Own).
 	temp bool
 	// many marks "$@" and its like: any number of arguments.
 	many bool
@@ -30,7 +32,9 @@ type field struct {
 
 func literal(s string) field { return field{text: s, exact: true} }
 
-// alt is one of the values that a word may have: its fields.
+// alt is one of the values that a word may have, as one word may be several fields:
+// x="a b" makes two of $x. A variable that may have one of several values, as after an
+// "if", has a list of them.
 type alt []field
 
 // text joins the fields, as an assignment or a here-document does.

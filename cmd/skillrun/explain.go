@@ -178,7 +178,7 @@ const ofSkill = "a skill's own files never change from inside"
 const unconfirmed = "asked for, and not confirmed; a yes on the terminal or --approve declared would allow it"
 
 func (x *explanation) path(path, letters string) error {
-	j, p := x.job, x.profile
+	j := x.job
 	access, ok := profiles.ParseAccess(letters)
 	if !ok {
 		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
@@ -195,64 +195,69 @@ func (x *explanation) path(path, letters string) error {
 		x.socket(resolved)
 	}
 	for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
-		if access&bit == 0 {
-			continue
-		}
-		v := p.Allows(resolved, bit)
-		lifted := sandbox.Refusal{}
-		why, clause := "nothing grants it", map[profiles.Access]string{
-			profiles.Read: profiles.ClauseRead, profiles.Write: profiles.ClauseWrite, profiles.Create: profiles.ClauseWrite,
-			profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
-		}[bit]
-		if v.Denial != nil { // of several, one that nothing lifts
-			for i := range x.linked {
-				if d := &x.linked[i]; d.Access&bit != 0 && d.Covers(resolved) {
-					v.Denial = d
-				}
-			}
-		}
-		switch {
-		case v.Denial != nil:
-			why = "denied " + v.Denial.Path
-			if v.Denial.Match != "" {
-				why += ", names like " + v.Denial.Match
-			}
-			clause = profiles.ClauseDeny
-			if v.Denial.Class == profiles.Control {
-				clause = profiles.ClauseControl
-			}
-			if tail := lasting(v.Denial); tail != "" {
-				why += "; " + tail
-			} else if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
-				// Who asks about it means it: no script provokes this line.
-				lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
-			}
-		case v.Rule != nil:
-			why = "granted " + v.Rule.Path
-			if v.Rule.Tree {
-				why += " and all beneath"
-			}
-		case p.ChangesSkill(resolved, bit):
-			why, clause = ofSkill, profiles.ClauseWrite
-		default:
-			lifted = sandbox.Refusal{Access: bit, Path: resolved}
-		}
-		origin := v.Origin()
-		if would := x.confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
-			why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
-		}
-		x.answer(bit.Word()+" "+resolved, v.Allowed, why, origin, clause)
-		x.grant(lifted.Grant(), &lifted)
-		if v.Allowed {
-			for _, line := range besides(p, resolved, bit) {
-				fmt.Fprintf(x, "  not:    %s\n", policy.Escape(line))
-			}
-		}
-		if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
-			fmt.Fprintf(x, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
+		if access&bit != 0 {
+			x.access(resolved, bit)
 		}
 	}
 	return nil
+}
+
+// access says whether a run has one right on a path, links in it followed.
+func (x *explanation) access(resolved string, bit profiles.Access) {
+	j, p := x.job, x.profile
+	v := p.Allows(resolved, bit)
+	lifted := sandbox.Refusal{}
+	why, clause := "nothing grants it", map[profiles.Access]string{
+		profiles.Read: profiles.ClauseRead, profiles.Write: profiles.ClauseWrite, profiles.Create: profiles.ClauseWrite,
+		profiles.Delete: profiles.ClauseKeep, profiles.Execute: profiles.ClauseExecute,
+	}[bit]
+	if v.Denial != nil { // of several, one that nothing lifts
+		for i := range x.linked {
+			if d := &x.linked[i]; d.Access&bit != 0 && d.Covers(resolved) {
+				v.Denial = d
+			}
+		}
+	}
+	switch {
+	case v.Denial != nil:
+		why = "denied " + v.Denial.Path
+		if v.Denial.Match != "" {
+			why += ", names like " + v.Denial.Match
+		}
+		clause = profiles.ClauseDeny
+		if v.Denial.Class == profiles.Control {
+			clause = profiles.ClauseControl
+		}
+		if tail := lasting(v.Denial); tail != "" {
+			why += "; " + tail
+		} else if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
+			// Who asks about it means it: no script provokes this line.
+			lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
+		}
+	case v.Rule != nil:
+		why = "granted " + v.Rule.Path
+		if v.Rule.Tree {
+			why += " and all beneath"
+		}
+	case p.ChangesSkill(resolved, bit):
+		why, clause = ofSkill, profiles.ClauseWrite
+	default:
+		lifted = sandbox.Refusal{Access: bit, Path: resolved}
+	}
+	origin := v.Origin()
+	if would := x.confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
+		why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
+	}
+	x.answer(bit.Word()+" "+resolved, v.Allowed, why, origin, clause)
+	x.grant(lifted.Grant(), &lifted)
+	if v.Allowed {
+		for _, line := range besides(p, resolved, bit) {
+			fmt.Fprintf(x, "  not:    %s\n", policy.Escape(line))
+		}
+	}
+	if shared := sharedAbove(resolved); shared != "" && !v.Allowed && v.Denial == nil && bit != profiles.Execute && !p.Allows(resolved, profiles.Read).Allowed {
+		fmt.Fprintf(x, "  note:   the run's own directory stands in for %s, and is gone when it ends\n", shared)
+	}
 }
 
 // socket says whether a run may talk to who listens at a socket, which no right
@@ -307,14 +312,15 @@ func withPort(host string) string {
 	return host
 }
 
-func (x *explanation) host(target string) error {
-	j, p := x.job, x.profile
-	at, proto := target, profiles.TCP
+// asked reads what --host names.
+func asked(target string) (host string, port uint16, proto profiles.Protocol, err error) {
+	at := target
+	proto = profiles.TCP
 	if strings.Contains(target, "://") {
 		// As a grant takes it.
 		host, ports, fault := policy.ParseHost(target)
 		if fault != "" {
-			return usage(fmt.Errorf("--host %s: %s", quote(target), fault))
+			return "", 0, proto, errors.New(fault)
 		}
 		at = host + ":" + strconv.Itoa(int(ports[0].First))
 		if scheme, _, _ := strings.Cut(target, "://"); strings.EqualFold(scheme, "udp") {
@@ -326,12 +332,20 @@ func (x *explanation) host(target string) error {
 	}
 	i := strings.LastIndexByte(at, ':')
 	if i < 0 {
-		return usage(fmt.Errorf("--host %s: want HOST:PORT, or HOST:PORT/udp", quote(target)))
+		return "", 0, proto, errors.New("want HOST:PORT, or HOST:PORT/udp")
 	}
-	host := at[:i]
-	port, err := strconv.ParseUint(at[i+1:], 10, 16)
-	if err != nil || port == 0 {
-		return usage(fmt.Errorf("--host %s: no port from 1 to 65535", quote(target)))
+	n, err := strconv.ParseUint(at[i+1:], 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, proto, errors.New("no port from 1 to 65535")
+	}
+	return at[:i], uint16(n), proto, nil
+}
+
+func (x *explanation) host(target string) error {
+	j, p := x.job, x.profile
+	host, port, proto, err := asked(target)
+	if err != nil {
+		return usage(fmt.Errorf("--host %s: %w", quote(target), err))
 	}
 	if p.Network.Mode == profiles.NetHost {
 		x.answer("connect "+target, true, "network host", p.Network.Origin, profiles.ClauseNetwork)
@@ -342,14 +356,14 @@ func (x *explanation) host(target string) error {
 		x.answer("connect "+target, false, err.Error(), profiles.Origin{}, profiles.ClauseNetwork)
 		return nil
 	}
-	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: uint16(port), Protocol: proto}
+	q := egress.Request{Name: t.Name, Addr: t.Addr, Port: port, Protocol: proto}
 	parents, err := j.parents(p)
 	if err != nil {
 		return err
 	}
 	via := ""
 	if t.Name != "" && proto == profiles.TCP {
-		via = parents.Through(t.Name, uint16(port))
+		via = parents.Through(t.Name, port)
 	}
 	rule, reason := egress.NewPolicy(&p.Network).Decide(q)
 	why, origin := "network "+p.Network.Mode.String(), profiles.Origin{}
@@ -358,11 +372,11 @@ func (x *explanation) host(target string) error {
 	switch {
 	case rule != nil && t.Name != "" && isLoopback(t.Name) && !rule.Private && via == "":
 		why, rule = "granted "+rule.Host+hostTerms(rule)+"; its address must be public, and this machine's is not", nil
-		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: true}
+		lifted = sandbox.Refusal{Host: t.String(), Port: port, Grantable: true}
 	case rule == nil && would != nil:
 		why, origin = unconfirmed, would.Origin
 	case rule == nil:
-		lifted = sandbox.Refusal{Host: t.String(), Port: uint16(port), Grantable: reason.Grantable()}
+		lifted = sandbox.Refusal{Host: t.String(), Port: port, Grantable: reason.Grantable()}
 		if proto == profiles.UDP {
 			lifted.What = string(egress.DoorUDP)
 		}
@@ -430,10 +444,24 @@ func (x *explanation) all() {
 	for _, f := range j.findings {
 		fmt.Fprintf(x, "  %-8s %s\n", "note", policy.Escape(f.String()))
 	}
+	x.files()
+	x.never()
+	x.network()
+	fmt.Fprintln(x, "\nheld here by:")
+	printClauses(x, x.receipt)
+	if gaps := x.receipt.Gaps(j.strict, j.allowGaps); len(gaps) > 0 {
+		fmt.Fprintln(x, "\ngaps: a run is refused unless --allow-gap names each of")
+		for _, g := range gaps {
+			fmt.Fprintf(x, "  %s\n", g.Name)
+		}
+	}
+}
+
+func (x *explanation) files() {
 	var alike counts
 	fmt.Fprintln(x, "\nfiles:")
-	for _, rule := range p.Paths {
-		if !j.verbose && rule.Origin.Source == "built-in:base" {
+	for _, rule := range x.profile.Paths {
+		if !x.job.verbose && rule.Origin.Source == "built-in:base" {
 			alike.add(rule.Origin.Source)
 			continue
 		}
@@ -444,12 +472,15 @@ func (x *explanation) all() {
 		fmt.Fprintf(x, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
 	}
 	alike.print(x)
+}
+
+func (x *explanation) never() {
+	var alike counts
 	fmt.Fprintln(x, "\nnever, unless you grant it by name:")
-	alike = nil
-	for _, d := range p.Denials {
+	for _, d := range x.profile.Denials {
 		switch d.Origin.Source {
 		case "built-in:sensitive-paths", "built-in:workspace-secrets", "built-in:control-files":
-			if !j.verbose {
+			if !x.job.verbose {
 				alike.add(d.Origin.Source)
 				continue
 			}
@@ -465,6 +496,10 @@ func (x *explanation) all() {
 		fmt.Fprintf(x, "  %-5s %s  (%s%s)\n", d.Access, policy.Escape(name), originText(d.Origin), tail)
 	}
 	alike.print(x)
+}
+
+func (x *explanation) network() {
+	p := x.profile
 	mode := p.Network.Mode.String()
 	if x.confirmed.Network.Mode != p.Network.Mode {
 		mode += ", and " + x.confirmed.Network.Mode.String() + " once confirmed"
@@ -484,14 +519,6 @@ func (x *explanation) all() {
 	fmt.Fprintf(x, "  localhost: %s\n", localhost(&p.Network))
 	for _, s := range p.Sockets {
 		fmt.Fprintf(x, "  socket %s  (%s)\n", policy.Escape(s.Path), originText(s.Origin))
-	}
-	fmt.Fprintln(x, "\nheld here by:")
-	printClauses(x, x.receipt)
-	if gaps := x.receipt.Gaps(j.strict, j.allowGaps); len(gaps) > 0 {
-		fmt.Fprintln(x, "\ngaps: a run is refused unless --allow-gap names each of")
-		for _, g := range gaps {
-			fmt.Fprintf(x, "  %s\n", g.Name)
-		}
 	}
 }
 

@@ -172,24 +172,37 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	if e.Kind == SessionStart {
 		return e, nil
 	}
+	if err := e.readTool(a, &v, about); err != nil {
+		return fail(err)
+	}
+	return e, nil
+}
+
+// readTool reads the use of a tool out of the event v. about is the tool that the kind
+// of event is always about, or the beginning of its name and "*"; "" if the event
+// names it.
+func (e *Event) readTool(a *Agent, v *value, about string) (err error) {
+	f := &a.fields
 	prefix, named := strings.CutSuffix(about, "*")
 	if about == "" || named {
-		if text(f.tool, &e.Tool, true); err != nil || e.Tool == "" {
-			return fail(fmt.Errorf("no %s", f.tool))
+		name := v.Get(f.tool)
+		if name == nil || name.Kind != '"' || name.Text == "" {
+			return fmt.Errorf("no %s", f.tool)
 		}
+		e.Tool = name.Text
 	}
 	e.Tool = prefix + e.Tool
 	e.Row = find(a.tools, e.Tool)
-	e.input, e.source = v.Get(f.input), data
+	e.input, e.source = v.Get(f.input), e.data
 	if e.fixed = about != ""; e.fixed {
-		e.input = &v
+		e.input = v
 	} else if a.packed && e.input != nil && e.input.Kind == '"' {
 		if packed, err := parseJSON([]byte(e.input.Text), false); err == nil && packed.Kind == '{' {
 			e.input, e.source = &packed, []byte(e.input.Text)
 		}
 	}
 	if e.input == nil || e.input.Kind != '{' && !(a.packed && e.input.Kind == '"' && e.Row.kind == patch) {
-		return fail(fmt.Errorf("%s is not an object", f.input))
+		return fmt.Errorf("%s is not an object", f.input)
 	}
 	for _, of := range [...]string{"mcp_context", "mcp_server"} {
 		if m := v.Get(of); m != nil && m.Kind == '{' {
@@ -198,9 +211,9 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 		}
 	}
 	if e.Requests, err = e.requests(); err != nil {
-		return fail(fmt.Errorf("tool %s: %w", policy.Escape(e.Tool), err))
+		return fmt.Errorf("tool %s: %w", policy.Escape(e.Tool), err)
 	}
-	return e, nil
+	return nil
 }
 
 // ValidID says whether a text can name a session or a call: nothing in it means

@@ -209,34 +209,45 @@ func launch(c *cli.Context, j *job, room *sandbox.Room) (again *answers, err err
 	})
 	restore()
 	if err != nil {
-		var start interface{ NotExecutable() bool }
-		if errors.As(err, &start) && start.NotExecutable() {
-			rec.refusedToRun(err, exitNotExecutable)
-			printError(err)
-			return nil, exitError{exitNotExecutable}
-		}
-		rec.refusedToRun(err, exitRefused)
-		return nil, err
+		return nil, rec.unbegun(err)
 	}
 	go room.Remove() // beside the record of the end
 	if keep != nil && !result.TimedOut {
 		keep(result.Compiled) // which looks at files
 	}
-	code, err := rec.ended(result, room)
+	return rec.conclude(c, result, room, release)
+}
+
+// unbegun records that the command did not start, and gives how skillrun exits.
+func (r *recorder) unbegun(err error) error {
+	var start interface{ NotExecutable() bool }
+	if errors.As(err, &start) && start.NotExecutable() {
+		r.refusedToRun(err, exitNotExecutable)
+		printError(err)
+		return exitError{exitNotExecutable}
+	}
+	r.refusedToRun(err, exitRefused)
+	return err
+}
+
+// conclude records and tells of the end of a run, and exits as its command did, but
+// where the user wants another try.
+func (r *recorder) conclude(c *cli.Context, result sandbox.Result, room *sandbox.Room, release func()) (again *answers, err error) {
+	code, err := r.ended(result, room)
 	if err != nil {
 		return nil, err
 	}
-	if c.Bool("receipt") || j.vars.receipt {
+	if c.Bool("receipt") || r.job.vars.receipt {
 		printReceipt(result.Receipt)
 	}
 	if c.Bool("net-summary") {
-		rec.traffic.tell(plan.Profile.Network.Mode)
+		r.traffic.tell(r.profile.Network.Mode)
 	}
 	if result.Status.Signaled() && !result.TimedOut && result.Limit == "" {
 		room.Remove()
 		dieBy(result.Status.Signal())
 	}
-	if again, err := rec.offer(code, release); again != nil || err != nil {
+	if again, err := r.offer(code, release); again != nil || err != nil {
 		return again, err
 	}
 	if code != 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	evalHalf = flag.String("eval", "dev", "which labels of testdata/eval to measure by: dev or heldout")
+	evalHalf = flag.String("eval", "dev", "which labels of testdata/eval to measure by: dev, heldout or heldout2")
 	evalRows = flag.Bool("eval-rows", false, "show the rows that differ; for dev only")
 )
 

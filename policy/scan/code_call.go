@@ -14,6 +14,7 @@ import (
 type invoked struct {
 	qual string
 	recv *val
+	body *node // of a function of the text
 	args []val
 	kw   val // a dictionary of the named arguments
 }
@@ -71,7 +72,7 @@ func (r *reader) call(n *node) val {
 	out := []val{}
 	callee.each(func(f val) {
 		d := c
-		d.qual, d.recv = f.qual, f.recv
+		d.qual, d.recv, d.body = f.qual, f.recv, f.body
 		if f.kind != valThing {
 			d.qual = ""
 		}
@@ -101,6 +102,9 @@ func (r *reader) invoke(c *invoked) val {
 	case strings.HasPrefix(c.qual, "local "):
 		for _, a := range c.args {
 			r.use(a)
+		}
+		if c.body != nil {
+			r.give(c, c.body)
 		}
 		return val{}
 	}
@@ -146,6 +150,12 @@ func (r *reader) invoke(c *invoked) val {
 		gives.kind = valUnknown
 	}
 	if row == nil {
+		// A method of the text, or the making of an object of a class of it.
+		for _, called := range [...]string{name[strings.LastIndexByte(name, '.')+1:], "__init__", "constructor"} {
+			for _, body := range r.defined[called] {
+				r.give(c, body)
+			}
+		}
 		return gives
 	}
 	if row.Special != "" {
@@ -168,6 +178,40 @@ func (r *reader) invoke(c *invoked) val {
 		}
 	}
 	return gives
+}
+
+// givenThing is a thing that a function of the text was called with.
+type givenThing struct {
+	body  *node
+	param int
+	qual  string
+	quiet bool
+}
+
+// give reads a function of the text once more, with what it is given to do something
+// with: a module, a client. Texts and numbers make no difference to what it does.
+func (r *reader) give(c *invoked, body *node) {
+	first := 0
+	if r.python && len(body.keys) > 0 && (body.keys[0] == "self" || body.keys[0] == "cls") {
+		first = 1
+	}
+	for i, name := range body.keys[first:] {
+		a := c.arg(i)
+		if v, ok := c.kw.key(name); ok {
+			a = v
+		}
+		a.each(func(x val) {
+			key := givenThing{body, i, x.qual, r.quiet > 0}
+			if x.kind != valThing || !hasCalls(r.lang()+x.qual+".") || r.given[key] {
+				return
+			}
+			r.given[key] = true
+			r.inScope(body.keys, func() {
+				r.bind(name, x)
+				r.statements(body.kids)
+			})
+		})
+	}
 }
 
 // handed reads the functions that a call is given: whoever has one may call it,
@@ -397,6 +441,9 @@ func (r *reader) newShell(c *invoked) *shell {
 				sh.dir = field{unknown: true}
 			}
 		}
+		if env, ok := c.named("env"); ok {
+			r.setVariables(env)
+		}
 	}
 	return sh
 }
@@ -506,7 +553,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 	}
 	if r.python {
 		switch c.qual {
-		case "str", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser", "os.path.expandvars", "bytes", "shlex.quote", "pathlib.PurePath", "pathlib.PosixPath", "list", "tuple", "sorted", "set", "iter", "reversed", "textwrap.dedent", "os.fsencode", "os.fsdecode":
+		case "str", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser", "bytes", "shlex.quote", "pathlib.PurePath", "pathlib.PosixPath", "list", "tuple", "sorted", "set", "iter", "reversed", "textwrap.dedent", "os.fsencode", "os.fsdecode":
 			if len(c.args) == 0 {
 				return val{}, true
 			}
@@ -514,6 +561,14 @@ func (r *reader) pure(c *invoked) (val, bool) {
 				r.use(a)
 				return val{}, true
 			}
+			return a, true
+		case "os.path.expandvars":
+			for _, home := range [...]string{"$HOME", "${HOME}"} {
+				if rest, ok := strings.CutPrefix(a.text, home); ok && (rest == "" || rest[0] == '/') {
+					a.text = "~" + rest
+				}
+			}
+			a.exact = a.exact && !strings.Contains(a.text, "$")
 			return a, true
 		case "next":
 			if a.kind == valList {

@@ -41,6 +41,12 @@ func callOf(name string) *callRow {
 	return nil
 }
 
+// hasCalls says whether the name of any function begins so.
+func hasCalls(prefix string) bool {
+	i := sort.Search(len(callNames), func(i int) bool { return callNames[i].name >= prefix })
+	return i < len(callNames) && strings.HasPrefix(callNames[i].name, prefix)
+}
+
 // callRowFor finds the row of a function: by its name, beneath a module, or by
 // the method's name alone.
 func callRowFor(lang, qual string) *callRow {

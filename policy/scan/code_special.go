@@ -91,13 +91,23 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		}
 		return val{}, true
 	case "environ":
-		r.readVariable(c.arg(0))
-		if len(c.args) > 1 && c.args[1].kind == valText {
-			d := c.args[1]
-			d.exact = false
-			return d, true
+		v := r.readVariable(c.arg(0))
+		if len(c.args) > 1 && c.args[1].kind == valText && v.kind != valText {
+			v = c.args[1]
+			v.exact = false
 		}
-		return val{kind: valThing, qual: "env:"}, true
+		return v, true
+	case "setenv":
+		r.setVariable(c.arg(0), c.arg(1))
+		return val{}, true
+	case "setenv-all":
+		if r.python {
+			r.setVariables(c.kw)
+			r.setVariables(c.arg(0))
+		} else if c.arg(0).qual == "process.env" {
+			r.setVariables(val{kind: valDict, items: c.args[1:]})
+		}
+		return val{kind: valDict, items: c.args}, true
 	case "environ-all":
 		r.need("env_var.read", "*", true, r.pos, row.Reason)
 		return val{}, true
@@ -258,6 +268,9 @@ func (r *reader) execute(c *invoked) {
 		}
 		r.argv(args, c)
 		return
+	}
+	if n := len(c.args); n > 2 && (strings.HasSuffix(c.qual, "e") || strings.HasPrefix(c.qual, "os.posix_spawn")) {
+		r.setVariables(c.args[n-1])
 	}
 	args := []val{c.arg(0)}
 	if strings.Contains(c.qual, "execl") || strings.Contains(c.qual, "spawnl") {

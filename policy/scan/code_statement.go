@@ -535,7 +535,7 @@ func (p *parser) class() *node {
 		switch {
 		case t.kind == tokName && p.peek(1).text == "(", t.kind == tokString && p.peek(1).text == "(":
 			p.i++
-			n.kids = append(n.kids, p.funcRest(&node{kind: nodeFunc, line: t.line, col: t.col}))
+			n.kids = append(n.kids, p.funcRest(&node{kind: nodeFunc, text: "." + t.text, line: t.line, col: t.col}))
 		case t.kind == tokName && p.peek(1).text == "=" && p.peek(1).kind == tokOp:
 			p.i += 2
 			self := &node{kind: nodeAttr, text: t.text, kids: []*node{{kind: nodeName, text: "this"}}, line: t.line, col: t.col}

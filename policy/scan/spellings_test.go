@@ -234,4 +234,25 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `npm pkg delete scripts.test`, "filesystem.read package.json; filesystem.write package.json"},
 	{"shell", `npm pkg fix`, "filesystem.read package.json; filesystem.write package.json"},
 	{"shell", `bundle exec rake`, "source_code.execute ."},
+	// A home directory that a program gets from its environment.
+	{"python", "import os\nopen(os.environ['HOME'] + '/.npmrc')", "secrets.read ~/.npmrc"},
+	{"python", "import os\nopen(os.path.expandvars('$HOME/.npmrc'))", "secrets.read ~/.npmrc"},
+	{"python", "import os\nos.environ['HOME'] = '/etc'\nopen(os.path.expanduser('~/shadow'))", "filesystem.read ~/shadow; opaque"},
+	{"javascript", "require('fs').readFileSync(process.env.HOME + '/.npmrc')", "secrets.read ~/.npmrc"},
+	{"javascript", "const h = process.env.HOME || process.env.USERPROFILE; require('fs').readFileSync(h + '/.npmrc')", "env_var.read $USERPROFILE; filesystem.read ?; secrets.read ~/.npmrc"},
+	// What is set for programs may decide what they run.
+	{"python", "import os\nos.environ['GIT_SSH_COMMAND'] = 'cat a'", "filesystem.read a"},
+	{"python", "import os\nos.environ.update({'LD_PRELOAD': 'a.so'})", "opaque"},
+	{"python", "import os\nenv = dict(os.environ, GIT_PAGER='cat a')\nos.execvpe('git', ['git', '--version'], env)", "env_var.read *; filesystem.read a"},
+	{"python", "import os, subprocess\nsubprocess.run(['git', '--version'], env={'GIT_PAGER': 'cat a'})", "filesystem.read a"},
+	{"python", "import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\nconfig['BROWSER'] = 'cat a'", ""},
+	{"javascript", "process.env.LD_PRELOAD = 'a.so'", "opaque"},
+	{"javascript", "require('child_process').spawn('git', ['--version'], {env: {...process.env, GIT_PAGER: 'cat a'}})", "env_var.read *; filesystem.read a"},
+	{"javascript", "process.env.NODE_ENV = 'production'", ""},
+	// A function does what it is given a thing for.
+	{"python", "import requests\ndef f(s, u):\n    s.post(u)\nf(requests.Session(), 'https://a.example.com')", "web.post ?"},
+	{"python", "import os\ndef f(m):\n    m.remove('a')\nf(m=os)", "filesystem.delete a"},
+	{"python", "import requests\nclass A:\n    def __init__(self, s):\n        self.s = s\n    def get(self, u):\n        self.s.get(u)\nA(requests.Session()).get('u')", "web.fetch ?"},
+	{"javascript", "class A { f(c) { c.unlinkSync('a') } }; new A().f(require('fs'))", "filesystem.delete a"},
+	{"python", "def f(s, u):\n    s.post(u)\nf(1, 2)", ""},
 }

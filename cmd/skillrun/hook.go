@@ -308,26 +308,32 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 		for dir, f := range found {
 			by := session.ByAgent
 			if f.Given != dir && enclosing(d.host, filepath.Dir(f.Given), d.settings.Places.Project) != "" {
-				by = session.ByPath
+				by = session.ByLink
 			}
 			passed.Skill = dir
 			return s.Load(ctx, dir, by)
 		}
 	}
-	return s.Decide(ctx, session.Action{
+	v := s.Decide(ctx, session.Action{
 		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "", Asks: passed.Asks, Searches: e.Searches(),
 	})
+	if e.Requests[0].Capability == "context.load" && v.Effect == policy.Confirm {
+		v.Reason += " (it is not found where agents look first, so nobody looked into it: what the agent itself starts of it has all of the user's rights)"
+	}
+	return v
 }
 
 // skillNamed gives the skill that an agent calls by a name, if one is found where
 // agents look. Some go by the directory and some by the
 // header, and of several with that name each takes another: the least trusted
-// counts. Agents let blanks, a command's slash and a plugin's name before it pass.
+// counts. Agents let blanks, a command's slash and a plugin's name before it pass; where
+// such a name stands, or there was too much to look through, it may as well be another
+// that is not found, such as "dir:name" of a directory of the project.
 func (d *decider) skillNamed(name string) (f skill.Found, ok bool) {
 	bare := strings.TrimLeft(strings.TrimSpace(name), "/")
 	bare = strings.TrimSpace(bare[strings.LastIndexByte(bare, ':')+1:])
 	is := func(other string) bool { return other == name || strings.EqualFold(strings.TrimSpace(other), bare) }
-	found, _ := d.settings.Places.Discover()
+	found, complete := d.settings.Places.Discover()
 	named := slices.DeleteFunc(found, func(f skill.Found) bool {
 		if is(f.Name) {
 			return false
@@ -338,7 +344,8 @@ func (d *decider) skillNamed(name string) (f skill.Found, ok bool) {
 	if len(named) == 0 {
 		return f, false
 	}
-	return slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) }), true
+	f = slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) })
+	return f, f.Scope <= skill.Project || complete && !strings.Contains(name, ":")
 }
 
 // afterTool tells the model what was refused, and takes secrets out of what it

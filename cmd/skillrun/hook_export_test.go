@@ -6,6 +6,8 @@ import (
 
 	"skillrun/audit"
 	"skillrun/policy/hook"
+	"skillrun/policy/session"
+	"skillrun/policy/skill"
 )
 
 // Told is what the model is told of a run that was given a secret and refused
@@ -28,4 +30,14 @@ func Serve(in io.Reader, deadline time.Duration) hook.Reply {
 func Shown(file, text string) string {
 	o := result{Files: []string{file}}
 	return o.redaction()(text)
+}
+
+// SkillNamed gives the directory of the skill that an agent calls by a name, "" if
+// none is found.
+func SkillNamed(p skill.Places, name string) string {
+	d := &decider{settings: session.Settings{Places: p}}
+	if f, ok := d.skillNamed(name); ok {
+		return f.Dir
+	}
+	return ""
 }

@@ -2,7 +2,10 @@ package main_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -10,6 +13,7 @@ import (
 
 	"skillrun/audit"
 	"skillrun/cmd/skillrun"
+	"skillrun/policy/skill"
 )
 
 type panics struct{}
@@ -58,4 +62,38 @@ func TestHookExplainsWithoutSecrets(t *testing.T) {
 	if told := main.Told("TOKEN", d); strings.Contains(told, "canary") || !strings.Contains(told, "write /etc/") {
 		t.Errorf("%s", told)
 	}
+}
+
+// A name stands for a skill that the user installed only where it can be no other: not
+// behind a directory's name, nor where the project has more than is looked through.
+func TestSkillNamed(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := skill.Places{Home: dir + "/home", Project: dir + "/work"}
+	for _, at := range []string{"/home/.claude/skills/pdf", "/work/.claude/skills/ev", "/work/sub/.claude/skills/pdf"} {
+		writeFile(t, dir+at+"/SKILL.md", "---\nname: "+filepath.Base(at)+"\ndescription: d\n---\n")
+	}
+	want := func(name, at string) {
+		t.Helper()
+		if at != "" {
+			at = dir + at
+		}
+		if got := main.SkillNamed(p, name); got != at {
+			t.Errorf("%s: %q, want %q", name, got, at)
+		}
+	}
+	want("pdf", "/home/.claude/skills/pdf")
+	want("ev", "/work/.claude/skills/ev")
+	want("p:ev", "/work/.claude/skills/ev")
+	want("sub:pdf", "")
+	want("p:pdf", "")
+	for i := range 2100 {
+		if err := os.MkdirAll(fmt.Sprintf("%s/work/.gemini/skills/d%04d", dir, i), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("pdf", "")
+	want("ev", "/work/.claude/skills/ev")
 }

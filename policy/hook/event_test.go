@@ -222,3 +222,20 @@ func TestOwnAffairs(t *testing.T) {
 		}
 	}
 }
+
+// No argument of a skill makes a command of its text, which an agent would start by
+// itself.
+func TestArgumentsStartNothing(t *testing.T) {
+	for args, refused := range map[string]bool{"fix this!": false, "!`id`": true, "a\n!`id`": true, "!": true} {
+		text, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := paths("claude-code", "Skill", `{"skill":"pdf","args":`+string(text)+`}`); (err != nil) != refused {
+			t.Errorf("%q: %v", args, err)
+		}
+		if _, err := paths("claude-code", "Task", `{"subagent_type":"x","prompt":`+string(text)+`}`); err != nil {
+			t.Errorf("of another tool: %q: %v", args, err)
+		}
+	}
+}

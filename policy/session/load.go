@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -25,7 +26,8 @@ import (
 // says on context.load with the skill's name; and, for a skill that was loaded
 // before and has changed since, the preset's on changes. An approved skill that
 // nothing speaks against loads, an untrusted one too where the preset has its
-// text scanned and that finds nothing.
+// text scanned and that finds nothing. What an agent starts by itself when it loads a
+// skill, no run holds: that is asked about under every preset.
 //
 // A skill whose verdict is Confirm narrows from now on, and what it declares
 // counts once somebody said yes: a host that asked by itself calls Load again,
@@ -45,6 +47,9 @@ func (s *Session) Load(ctx context.Context, dir string, by By) Verdict {
 			s.ask(ctx, &a, &v, needs)
 		}
 		s.settle(k, v.Effect)
+		if i := slices.IndexFunc(s.more.Skills, func(o loaded) bool { return o.Dir == k.Dir }); v.Effect == policy.Allow && by != ByPath {
+			s.more.Skills[i].Starts = true
+		}
 	}
 	record := &audit.Decision{
 		Session: s.state.ID, Event: a.Event, Tool: a.Tool, Skill: strings.Join(v.Skills, ", "), Capability: "context.load",
@@ -87,6 +92,7 @@ type candidateSkill struct {
 	entries  []policy.Entry
 	grants   []policy.Entry // from its approval
 	already  bool           // it is there, and has not changed
+	started  string         // what an agent starts by itself when it loads it
 	findings []policy.Finding
 }
 
@@ -112,8 +118,8 @@ func (s *Session) loading(ctx context.Context, dir string, by By) (*candidateSki
 		switch {
 		case a.Effect == policy.Deny && a.Entry == nil && a.Source != "":
 			// An untrusted skill or a ceiling does not provide for others.
-			if by == ByAgent || by == ByPath {
-				effect, why, source = min(effect, policy.Confirm), a.Reason, a.Source
+			if by <= ByPath && effect == policy.Allow {
+				effect, why, source = policy.Confirm, a.Reason, a.Source
 			}
 		case a.Effect < effect:
 			effect, why, source = a.Effect, a.Reason, a.Source
@@ -141,14 +147,17 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 	if p.Bound(k.Tier, k.Declared) == policy.BoundRejected {
 		stricter(policy.Deny, why+", and preset "+p.Name+" takes approved skills only")
 	}
+	if k.started != "" && !k.Starts && by != ByPath && by != ByUser && k.Tier < policy.BuiltIn {
+		stricter(policy.Confirm, "the agent itself starts "+k.started+", outside of skillrun and with all of the user's rights")
+	}
 	if k.already && !before.Pending {
 		return effect, why, source
 	}
-	if (by == ByAgent || by == ByPath) && p.Activation == policy.ActivationExplicit {
+	if by <= ByPath && p.Activation == policy.ActivationExplicit {
 		stricter(policy.Confirm, "preset "+p.Name+" loads skills at the user's word only")
 	}
 	if k.Tier <= policy.Untrusted && by != ByUser {
-		if by == ByPath && s.set.Places.Locate(k.Dir).Scope == skill.Elsewhere {
+		if (by == ByLink || by == ByPath) && s.set.Places.Locate(k.Dir).Scope == skill.Elsewhere {
 			stricter(policy.Confirm, why+": its files in "+policy.Shown(k.Dir)+" can be read then")
 		}
 		switch {
@@ -227,6 +236,7 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 		if s.more.Skills[i].Dir == sk.Dir {
 			before = &s.more.Skills[i]
 			k.already = before.Tree == k.Tree && before.Tier == k.Tier
+			k.Starts = k.already && before.Starts
 		}
 	}
 	var hosts, accepted []string
@@ -254,6 +264,7 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	for _, f := range sk.Files {
 		if strings.EqualFold(f.Name, "skill.md") {
 			k.findings = append(k.findings, scan.Injections(f.Name, string(f.Data))...)
+			k.started = cmp.Or(k.started, policy.Started(f.Data))
 		}
 	}
 	return k, before, nil

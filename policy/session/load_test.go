@@ -518,3 +518,37 @@ func TestLoadByPath(t *testing.T) {
 		w.want(w.start().Load(ctx, w.skill(name, ""), session.ByPath), want, name)
 	}
 }
+
+// What an agent starts by itself when it loads a skill is asked about, whoever's it is
+// and however it came into the session, until somebody said yes to this version.
+func TestLoadStarts(t *testing.T) {
+	const hooks, plain = "---\nname: pdf\ndescription: d\nhooks:\n  Stop:\n    - hooks: [{type: command, command: ./x.sh}]\n---\nUse it.\n", "---\nname: pdf\ndescription: d\n---\nUse it.\n"
+	for _, preset := range []string{"standard", "power-user"} {
+		for _, place := range []string{"own/pdf", "project/pdf", "pdf"} {
+			t.Run(preset+" "+place, func(t *testing.T) {
+				w := newWorld(t, preset)
+				dir := w.skill(place, "")
+				text := strings.TrimPrefix(dir, w.dir+"/") + "/SKILL.md"
+				s := w.start()
+				w.file(text, plain)
+				w.want(s.Load(ctx, dir, session.ByAgent), policy.Allow, "without, the control")
+				w.file(text, hooks)
+				if place != "pdf" {
+					w.want(s.Decide(ctx, bash("cat "+filepath.Join(dir, "SKILL.md"))), policy.Allow, "its text is read, which starts nothing")
+				}
+				for _, by := range []session.By{session.ByAgent, session.ByLink, session.ByKeyword} {
+					if v := w.want(s.Load(ctx, dir, by), policy.Confirm, "hooks"); !strings.Contains(v.Reason, "starts hooks in its header, outside of skillrun") {
+						t.Error(v.Reason)
+					}
+				}
+				w.want(s.Load(ctx, dir, session.ByUser), policy.Allow, "the user's word")
+				s = w.again(s)
+				if v := s.Load(ctx, dir, session.ByAgent); (v.Effect == policy.Allow) != (place == "own/pdf") || strings.Contains(v.Reason, "starts") {
+					t.Errorf("after it: %v (%s)", v.Effect, v.Reason) // one that is not trusted asks anyway
+				}
+				w.file(text, hooks+"More.\n")
+				w.want(s.Load(ctx, dir, session.ByAgent), policy.Confirm, "another version")
+			})
+		}
+	}
+}

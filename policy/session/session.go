@@ -198,7 +198,8 @@ type By uint8
 // The ways a skill comes to be loaded.
 const (
 	ByAgent   By = iota // the agent's own choice
-	ByPath              // so, by a path that leads there: a project's link may
+	ByLink              // so, by a link that leads there: a project's may
+	ByPath              // so, by a path of a file that it reads or runs, and starts nothing else of
 	ByKeyword           // words of the task
 	ByUser              // the user named it
 )

@@ -88,8 +88,10 @@ type loaded struct {
 	Declared bool        `json:"declared"` // has a manifest
 	// Pending says that nobody has said yes to loading it yet: it narrows, and
 	// what it declares does not count.
-	Pending bool      `json:"pending,omitempty"`
-	At      time.Time `json:"at"`
+	Pending bool `json:"pending,omitempty"`
+	// Starts says that somebody said yes to what the agent starts of it by itself.
+	Starts bool      `json:"starts,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // call is an action that was not denied. What it asks for is in a file of its

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"skillrun/policy"
 	"skillrun/policy/jsontext"
 )
@@ -51,6 +53,7 @@ type Event struct {
 	// Uses are the caller's to fill in.
 	Requests []policy.Request
 
+	expands bool   // "~" is the home directory to the agent, and never a name
 	spelled int    // alternatives of its patterns, beyond one for each
 	dir     string // where the call wants its command run; "" if it does not say
 	wire    string // the event in the agent's words
@@ -103,7 +106,7 @@ func (e *Event) Argument(name string) (string, bool) {
 // Read reads an event. home is what "~" stands for. The event comes back with an
 // error too, as far as it was understood, for [Agent.Refuse].
 func (a *Agent) Read(data []byte, home string) (*Event, error) {
-	e := &Event{data: data, home: home}
+	e := &Event{data: data, home: home, expands: a.expands}
 	fail := func(err error) (*Event, error) { return e, fmt.Errorf("event: %w", err) }
 	if len(data) > MaxEvent {
 		return fail(fmt.Errorf("larger than %d bytes", MaxEvent))
@@ -265,11 +268,11 @@ func (e *Event) requests() ([]policy.Request, error) {
 		}
 	case path, paths, tree:
 		for _, v := range values {
-			p, err := e.absolute(v)
+			all, err := e.meant(v)
 			if err != nil {
 				return nil, err
 			}
-			r.Paths = append(r.Paths, p)
+			r.Paths = append(r.Paths, all...)
 		}
 		if len(values) == 0 {
 			r.Paths = []string{e.Cwd}
@@ -347,6 +350,27 @@ func (e *Event) texts(lists bool, names ...string) (values []string, err error) 
 	return values, nil
 }
 
+// meant are the paths that an agent may mean by one: some compose letters with their
+// marks before they open it (Unicode's NFC), and to some "~" is a name.
+func (e *Event) meant(p string) ([]string, error) {
+	at, err := e.absolute(p)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{at}
+	if strings.HasPrefix(p, "~") && !e.expands {
+		all = append(all, tidy(e.Cwd+"/"+p))
+	}
+	if composed := norm.NFC.String(p); composed != p {
+		more, err := e.meant(composed)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
 // absolute is a path as the agent means it: "~" is the home directory, and what
 // is relative starts at the current one. What some agents trim is refused.
 func (e *Event) absolute(p string) (string, error) {
@@ -411,15 +435,18 @@ func (e *Event) spelledOut() (found []string, err error) {
 		wild = []string{""}
 	}
 	for _, base := range bases {
-		if base, err = e.absolute(base); err != nil {
+		dirs, err := e.meant(base)
+		if err != nil {
 			return nil, err
 		}
 		for _, w := range wild {
-			all, err := e.matched(base, w)
-			if err != nil {
-				return nil, err
+			for _, dir := range dirs {
+				all, err := e.matched(dir, w)
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, all...)
 			}
-			found = append(found, all...)
 		}
 	}
 	return found, nil
@@ -435,6 +462,11 @@ func (e *Event) matched(dir, wild string) ([]string, error) {
 		return nil, errors.New("a pattern that begins with ~")
 	}
 	all, err := alternatives(wild)
+	if composed := norm.NFC.String(wild); err == nil && composed != wild {
+		var more []string
+		more, err = alternatives(composed)
+		all = append(all, more...)
+	}
 	if e.spelled += len(all) - 1; e.spelled > maxAlternatives {
 		return nil, errAlternatives
 	}
@@ -526,18 +558,18 @@ func patched(e *Event, values []string) ([]policy.Request, error) {
 	for _, text := range values {
 		for line := range strings.Lines(text) {
 			for _, h := range patchHeads {
-				name, ok := strings.CutPrefix(strings.TrimSpace(line), h.text)
+				name, ok := strings.CutPrefix(strings.TrimFunc(line, blank), h.text)
 				if !ok {
 					continue
 				}
-				p, err := e.absolute(strings.TrimSpace(name))
+				all, err := e.meant(strings.TrimSpace(name))
 				if err != nil {
 					return nil, err
 				}
 				if h.remove {
-					remove.Paths = append(remove.Paths, p)
+					remove.Paths = append(remove.Paths, all...)
 				} else {
-					write.Paths = append(write.Paths, p)
+					write.Paths = append(write.Paths, all...)
 				}
 			}
 		}

@@ -239,3 +239,31 @@ func TestArgumentsStartNothing(t *testing.T) {
 		}
 	}
 }
+
+// Agents compose letters before they open a path, and to some "~" is a name: what it
+// may mean is all decided about.
+func TestPathsOfTwoMeanings(t *testing.T) {
+	for _, c := range []struct {
+		agent, tool, input string
+		want               []string
+	}{
+		{"claude-code", "Read", `{"file_path":"\u00e9/x"}`, []string{"/work/\u00e9/x"}}, // the control
+		{"claude-code", "Read", `{"file_path":"e\u0301/x"}`, []string{"/work/e\u0301/x", "/work/\u00e9/x"}},
+		{"claude-code", "Write", `{"file_path":"/work/\u212a"}`, []string{"/work/\u212a", "/work/K"}},
+		{"claude-code", "Grep", `{"pattern":"x","path":"e\u0301"}`, []string{"/work/e\u0301", "/work/\u00e9"}},
+		{"claude-code", "Glob", `{"pattern":"e\u0301/a"}`, []string{"/work/e\u0301/a", "/work/\u00e9/a"}},
+		{"claude-code", "Glob", `{"path":"e\u0301","pattern":"*"}`, []string{"/work/e\u0301", "/work/\u00e9"}},
+		{"codex", "apply_patch", `{"command":"*** Begin Patch\n*** Update File: a\n\ufeff*** Update File: e\u0301\n"}`, []string{"/work/a", "/work/e\u0301", "/work/\u00e9"}},
+		{"claude-code", "Read", `{"file_path":"~/x"}`, []string{"/home/u/x"}},
+		{"gemini", "read_file", `{"file_path":"~/x"}`, []string{"/home/u/x", "/work/~/x"}},
+		{"gemini", "glob", `{"path":"~","pattern":"*"}`, []string{"/home/u", "/work/~"}},
+		{"gemini", "read_many_files", `{"include":["e\u0301/a"]}`, []string{"/work/e\u0301/a", "/work/\u00e9/a"}},
+	} {
+		got, err := paths(c.agent, c.tool, c.input)
+		slices.Sort(c.want)
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s %s %s: %q, %v; want %q", c.agent, c.tool, c.input, got, err, c.want)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func word(e policy.Effect) string {
 const mostPaths = 4096
 
 func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []judged, look look, err error) {
-	s.seen = nil
+	s.seen = &links{run: a.Confined, texts: map[string]string{}}
 	if s.more.NoTask != "" {
 		return v, nil, look, fmt.Errorf("the task has no scope: %s", s.more.NoTask)
 	}

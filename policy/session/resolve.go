@@ -19,6 +19,7 @@ const nowhere = "\x00"
 // "" of what is none or is not there. Commands name many files of few
 // directories, and each costs a system call.
 type links struct {
+	run   bool // it is a run's command that names them, and the kernel that holds it
 	texts map[string]string
 	size  int // of the paths, in bytes
 }
@@ -63,7 +64,7 @@ func (l *links) resolve(path string) string {
 		case text == "":
 			at = next
 			continue
-		case followed == maxLinks:
+		case followed == maxLinks, !l.run && ofProcess(next):
 			return nowhere + path
 		case text[0] == '/':
 			at = "/"
@@ -72,6 +73,13 @@ func (l *links) resolve(path string) string {
 		rest = text + "/" + rest
 	}
 	return at
+}
+
+// ofProcess says that a link is one of a process (/proc/self/cwd): to another process it
+// leads elsewhere, or among other mounts.
+func ofProcess(link string) bool {
+	rest, ok := strings.CutPrefix(link, "/proc/")
+	return ok && '0' <= rest[0] && rest[0] <= '9'
 }
 
 // resolve makes a path absolute and follows its links. "~" is the home

@@ -87,3 +87,17 @@ func TestPathMemory(t *testing.T) {
 		t.Errorf("a command: %d bytes are kept, %v %s", more, v.Effect, v.Reason)
 	}
 }
+
+// A link of a process leads to where this one's does, and not the agent's: by none is
+// anything allowed. Of a run's command the kernel finds it.
+func TestLinksOfProcesses(t *testing.T) {
+	w := newWorld(t, "standard")
+	t.Chdir(w.set.Workspace)
+	s := w.start()
+	ctx := context.Background()
+	w.want(s.Decide(ctx, read("in.txt")), policy.Allow, "by its name, the control")
+	for _, path := range []string{"/proc/self/cwd/in.txt", "/proc/thread-self/cwd/in.txt", "/proc/self/root" + w.set.Workspace + "/in.txt", fmt.Sprintf("/proc/%d/cwd/in.txt", os.Getppid())} {
+		w.want(s.Decide(ctx, read(path)), policy.Confirm, path)
+	}
+	w.want(s.Decide(ctx, bash("cat /proc/self/cwd/in.txt")), policy.Allow, "in a run")
+}

@@ -11,8 +11,11 @@ import (
 // it names, whose definition may have some, and the commands in its text whose output
 // is put in their place (Claude Code). "" is nothing.
 func Started(data []byte) string {
-	if key := startedKey(data); key != "" {
-		return key + " in its header"
+	switch h := readHeader(data); {
+	case h.has("hooks"):
+		return "hooks in its header"
+	case h.has("agent"):
+		return "a subagent in its header"
 	}
 	text := string(data)
 	for i := 0; i+1 < len(text); i++ {
@@ -34,32 +37,51 @@ func firstLine(s string) string {
 	return s[:min(len(s), 80)]
 }
 
-// hasAgent finds the key in a header that is not read strictly.
-var hasAgent = regexp.MustCompile(`\bagent["']?\s*:`)
-
-// startedKey names the key of the header that starts something. One that does not
-// parse strictly others may read: there the word counts, and what may stand for it.
-func startedKey(data []byte) string {
-	if !bytes.HasPrefix(bytes.TrimLeft(data, "\ufeff \t\r\n"), []byte("---")) {
-		return "" // no header to anybody
+// SubagentStarts says the same of the definition of a subagent, "" where it is one of
+// another name.
+func SubagentStarts(data []byte, name string) string {
+	h := readHeader(data)
+	if n := h.keys.get("name"); h.sure && (n == nil || !strings.EqualFold(strings.TrimSpace(n.text), strings.TrimSpace(name))) {
+		return ""
 	}
-	header, fault := cutHeader(data)
-	if header == nil {
-		header = data
-	}
-	keys := node{}
-	err := checkText("", header)
-	if err == nil && fault == "" {
-		keys, err = parseYAML("", header, 2, "")
-	}
-	sure := fault == "" && err == nil
-	switch {
-	case keys.get("hooks") != nil, !sure && (bytes.Contains(header, []byte("hooks")) || bytes.ContainsAny(header, `\&`)):
-		return "hooks"
-	case keys.get("agent") != nil, !sure && hasAgent.Match(header):
-		return "a subagent"
+	for _, key := range [...]string{"hooks", "mcpServers"} {
+		if h.has(key) {
+			return key + " in its header"
+		}
 	}
 	return ""
+}
+
+// header is one as others may read it.
+type header struct {
+	text []byte
+	keys node
+	sure bool // keys are all there are
+}
+
+func readHeader(data []byte) (h header) {
+	if !bytes.HasPrefix(bytes.TrimLeft(data, "\ufeff \t\r\n"), []byte("---")) {
+		return header{sure: true} // no header to anybody
+	}
+	text, fault := cutHeader(data)
+	if h.text = text; text == nil {
+		h.text = data
+	}
+	if fault == "" && checkText("", text) == nil {
+		var err error
+		h.keys, err = parseYAML("", text, 2, "name")
+		h.sure = err == nil
+	}
+	return h
+}
+
+// has says whether the header has a key. In one that does not parse strictly a word
+// counts that may be one, and whatever may stand for it.
+func (h *header) has(key string) bool {
+	if h.sure {
+		return h.keys.get(key) != nil
+	}
+	return regexp.MustCompile(`(?m)` + key + `["']?\s*[:#]|^\s*\?|[\\&]`).Match(h.text)
 }
 
 // StartedBy says that an argument given to a skill is, or makes of what stands in its

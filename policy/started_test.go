@@ -36,6 +36,18 @@ func TestStarted(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{
+		"---\nname: x\ndescription: uses hooks\n---\n":                "", // the control
+		"---\nname: y\nhooks: {}\n---\n":                              "",
+		"---\nname: \"x\" # one\nhooks: {}\n---\n":                    "hooks in its header",
+		"---\nname: X\nmcpServers:\n  - a:\n      command: id\n---\n": "mcpServers in its header",
+		"---\nname:\"x\"\nhooks: {}\n---\n":                           "hooks in its header",
+		"---\n\"n\\u0061me\": x\n---\n":                               "hooks in its header",
+	} {
+		if got := policy.SubagentStarts([]byte(text), "x"); got != want {
+			t.Errorf("subagent %q: %q, want %q", text, got, want)
+		}
+	}
 	for argument, want := range map[string]bool{"": false, "fix this!": false, "a != b": true, "ab!=c": false, "!`id`": true, "x !`id`": true, "!": true, "x\n```!": true, "a \"!\"": true} {
 		if got := policy.StartedBy(argument); got != want {
 			t.Errorf("argument %q: %v", argument, got)

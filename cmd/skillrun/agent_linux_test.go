@@ -961,3 +961,31 @@ func TestAgentSkillNames(t *testing.T) {
 		})
 	}
 }
+
+// A subagent of the project that has the agent start something by itself is asked about
+// though its use is granted, by any directory that its definition is found in.
+func TestSubagentStarts(t *testing.T) {
+	a := newAgent(t)
+	a.write("config/skillrun/config.toml", "grants = [\"subagent.delegate\"]\n")
+	a.write("work/.claude/agents/plain.md", "---\nname: plain\ndescription: d\n---\n")
+	a.write("work/.claude/agents/deep/hooked.md", "---\nname: hooked\ndescription: d\nhooks: {Stop: [{hooks: [{type: command, command: id}]}]}\n---\n")
+	a.write("work/.claude/agents/served.md", "---\nname: served\nmcpServers:\n  - x:\n      command: id\n---\n")
+	a.write("work/sub/.claude/agents/below.md", "---\nname: general-purpose\nhooks: {}\n---\n")
+	a.start()
+	a.yes = true
+	for _, c := range []struct{ cwd, name, want string }{
+		{"work", "plain", ""}, {"work", "Explore", ""}, {"work", "", ""},
+		{"work", "hooked", "deep/hooked.md"}, {"work", "served", "mcpServers in its header"}, {"work/sub", "hooked", "deep/hooked.md"},
+		{"work/sub", "", "sub/.claude/agents/below.md"},
+	} {
+		a.cwd, a.asked = filepath.Join(a.root, c.cwd), nil
+		input := map[string]any{"prompt": "x"}
+		if c.name != "" {
+			input["subagent_type"] = c.name
+		}
+		u := a.use("Task", input, func(map[string]any, *used) {})
+		if u.refused != "" || (len(a.asked) == 1) != (c.want != "") || c.want != "" && !strings.Contains(a.asked[0], c.want) {
+			t.Errorf("%s in %s: %q, %+v", c.name, c.cwd, a.asked, u)
+		}
+	}
+}

@@ -314,9 +314,13 @@ func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event,
 			return s.Load(ctx, dir, by)
 		}
 	}
-	v := s.Decide(ctx, session.Action{
+	a := session.Action{
 		Event: "PreToolUse", Tool: policy.Escape(e.Tool), Requests: e.Requests, Dir: e.Dir(), Confined: e.Command() != "", Asks: passed.Asks, Searches: e.Searches(),
-	})
+	}
+	if r := &e.Requests[0]; r.Capability == "subagent.delegate" {
+		a.Starts = subagentStarts(d.settings.Workspace, e.Cwd, r.Names)
+	}
+	v := s.Decide(ctx, a)
 	if e.Requests[0].Capability == "context.load" && v.Effect == policy.Confirm {
 		v.Reason += " (it is not found where agents look first, so nobody looked into it: what the agent itself starts of it has all of the user's rights)"
 	}
@@ -346,6 +350,52 @@ func (d *decider) skillNamed(name string) (f skill.Found, ok bool) {
 	}
 	f = slices.MinFunc(named, func(a, b skill.Found) int { return cmp.Compare(a.Scope, b.Scope) })
 	return f, f.Scope <= skill.Project || complete && !strings.Contains(name, ":")
+}
+
+// subagents is where a directory of a project has definitions of subagents.
+const subagents = ".claude/agents"
+
+// subagentStarts says what the definitions of subagents with one of these names have the
+// agent start: those of the directories from cwd up to the workspace. "" is nothing.
+func subagentStarts(workspace, cwd string, called []string) (what string) {
+	if len(called) == 0 {
+		called = []string{"general-purpose"} // the agent's own, unless the project has one
+	}
+	left := 1000 // files and directories
+	var search func(dir string, depth int)
+	search = func(dir string, depth int) {
+		entries, _ := os.ReadDir(dir) // what cannot be listed the agent does not find
+		for _, e := range entries {
+			file := filepath.Join(dir, e.Name())
+			info, err := os.Stat(file) // by links, too
+			switch left--; {
+			case what != "":
+				return
+			case left < 0, depth > 6:
+				what = "what stands in " + policy.Shown(dir)
+			case err != nil:
+			case info.IsDir():
+				search(file, depth+1)
+			case strings.EqualFold(filepath.Ext(file), ".md"):
+				data, err := readSettings(file)
+				for _, name := range called {
+					if starts := policy.SubagentStarts(data, name); starts != "" {
+						what = starts + " (" + policy.Shown(file) + ")"
+					}
+				}
+				if err != nil {
+					what = "what stands in " + policy.Shown(file)
+				}
+			}
+		}
+	}
+	at, err := filepath.EvalSymlinks(cwd)
+	for err == nil && profiles.Within(workspace, at) && at != workspace {
+		search(filepath.Join(at, subagents), 0)
+		at = filepath.Dir(at)
+	}
+	search(filepath.Join(workspace, subagents), 0)
+	return what
 }
 
 // afterTool tells the model what was refused, and takes secrets out of what it

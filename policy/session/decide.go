@@ -179,6 +179,9 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		needs = append(needs, s.again(a, st, &read, dir, mostStands-asking(needs)-1)...)
 	}
 	needs = append(needs, s.unread(a, &read, &v)...)
+	if n := &needs[0].need; a.Starts != "" && n.Effect != policy.Deny {
+		n.Effect, n.Reason, needs[0].single = policy.Confirm, starts(a.Starts), true
+	}
 	if err := s.guard(ctx, a, needs); err != nil {
 		return v, nil, look, err
 	}
@@ -196,6 +199,11 @@ func (s *Session) decide(ctx context.Context, a *Action) (v Verdict, needs []jud
 		s.touch(&needs[i])
 	}
 	return v, needs, look, nil
+}
+
+// starts says in a question what the agent starts by itself.
+func starts(what string) string {
+	return "the agent itself starts " + what + ", outside of skillrun and with all of the user's rights"
 }
 
 // check finds what no call has that is to be decided.

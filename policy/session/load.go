@@ -148,7 +148,7 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 		stricter(policy.Deny, why+", and preset "+p.Name+" takes approved skills only")
 	}
 	if k.started != "" && !k.Starts && by != ByPath && by != ByUser && k.Tier < policy.BuiltIn {
-		stricter(policy.Confirm, "the agent itself starts "+k.started+", outside of skillrun and with all of the user's rights")
+		stricter(policy.Confirm, starts(k.started))
 	}
 	if k.already && !before.Pending {
 		return effect, why, source

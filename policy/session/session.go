@@ -115,6 +115,9 @@ type Action struct {
 	// Confined says that its command will run under the Set of [Session.Run].
 	// Without it whatever cannot be read from the command's text asks.
 	Confined bool
+	// Starts is what the agent starts by itself for the call, in no run; "" for nothing. It
+	// is asked about whatever allows the call, once for each.
+	Starts string
 	// Searches says that what files beneath the paths hold is shown.
 	Searches bool
 	// Asks says that the host can put a question about this call to its user. Where

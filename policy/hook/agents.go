@@ -9,8 +9,6 @@ type Agent struct {
 	events []eventName
 	tools  []Tool
 	forms  forms
-	// expands says that "~" is known to be the home directory to the agent's tools.
-	expands bool
 	// packed says that a tool's input may be a string that holds the object.
 	packed bool
 	// roots is a member that lists the directories of the project, of which the
@@ -65,7 +63,7 @@ var snake = fields{"hook_event_name", "session_id", "cwd", "permission_mode", "t
 // others saw Cursor 3.9 and 3.11 send.
 var agents = [...]Agent{
 	{
-		Name: "claude-code", fields: snake, tools: claudeTools[:], forms: claude{}, expands: true,
+		Name: "claude-code", fields: snake, tools: claudeTools[:], forms: claude{},
 		events: []eventName{
 			{"SessionStart", SessionStart, "", ""}, {"PreToolUse", BeforeTool, "", ""}, {"PermissionRequest", Permission, "", ""},
 			{"PostToolUse", AfterTool, "", ""}, {"PostToolUseFailure", AfterTool, "", ""},

@@ -53,7 +53,6 @@ type Event struct {
 	// Uses are the caller's to fill in.
 	Requests []policy.Request
 
-	expands bool   // "~" is the home directory to the agent, and never a name
 	spelled int    // alternatives of its patterns, beyond one for each
 	dir     string // where the call wants its command run; "" if it does not say
 	wire    string // the event in the agent's words
@@ -106,7 +105,7 @@ func (e *Event) Argument(name string) (string, bool) {
 // Read reads an event. home is what "~" stands for. The event comes back with an
 // error too, as far as it was understood, for [Agent.Refuse].
 func (a *Agent) Read(data []byte, home string) (*Event, error) {
-	e := &Event{data: data, home: home, expands: a.expands}
+	e := &Event{data: data, home: home}
 	fail := func(err error) (*Event, error) { return e, fmt.Errorf("event: %w", err) }
 	if len(data) > MaxEvent {
 		return fail(fmt.Errorf("larger than %d bytes", MaxEvent))
@@ -351,14 +350,15 @@ func (e *Event) texts(lists bool, names ...string) (values []string, err error) 
 }
 
 // meant are the paths that an agent may mean by one: some compose letters with their
-// marks before they open it (Unicode's NFC), and to some "~" is a name.
+// marks before they open it (Unicode's NFC), and to some, or some of their tools, "~" is a
+// name.
 func (e *Event) meant(p string) ([]string, error) {
 	at, err := e.absolute(p)
 	if err != nil {
 		return nil, err
 	}
 	all := []string{at}
-	if strings.HasPrefix(p, "~") && !e.expands {
+	if strings.HasPrefix(p, "~") {
 		all = append(all, tidy(e.Cwd+"/"+p))
 	}
 	if composed := norm.NFC.String(p); composed != p {

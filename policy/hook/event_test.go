@@ -254,7 +254,7 @@ func TestPathsOfTwoMeanings(t *testing.T) {
 		{"claude-code", "Glob", `{"pattern":"e\u0301/a"}`, []string{"/work/e\u0301/a", "/work/\u00e9/a"}},
 		{"claude-code", "Glob", `{"path":"e\u0301","pattern":"*"}`, []string{"/work/e\u0301", "/work/\u00e9"}},
 		{"codex", "apply_patch", `{"command":"*** Begin Patch\n*** Update File: a\n\ufeff*** Update File: e\u0301\n"}`, []string{"/work/a", "/work/e\u0301", "/work/\u00e9"}},
-		{"claude-code", "Read", `{"file_path":"~/x"}`, []string{"/home/u/x"}},
+		{"claude-code", "Read", `{"file_path":"~/x"}`, []string{"/home/u/x", "/work/~/x"}},
 		{"gemini", "read_file", `{"file_path":"~/x"}`, []string{"/home/u/x", "/work/~/x"}},
 		{"gemini", "glob", `{"path":"~","pattern":"*"}`, []string{"/home/u", "/work/~"}},
 		{"gemini", "read_many_files", `{"include":["e\u0301/a"]}`, []string{"/work/e\u0301/a", "/work/\u00e9/a"}},

@@ -198,8 +198,12 @@ func TestProofCannotBeForged(t *testing.T) {
 			"X=1 " + door + `-- bash -c 'cat in.txt'`,
 			strings.Replace(door, "s-1", "s-2", 1) + `-- bash -c 'cat in.txt'`,
 		} {
-			if runs, _ := h.asks(text); runs != "" {
+			runs, denied := h.asks(text)
+			if runs != "" {
 				t.Errorf("%s: runs %s", name, runs)
+			}
+			if strings.Contains(text, " --session s-1 ") && !strings.Contains(denied, "to the letter") && !strings.Contains(denied, "as it stands") {
+				t.Errorf("%s: %s: %s", name, text, denied)
 			}
 		}
 		// Of a run that does it inside.

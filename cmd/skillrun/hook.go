@@ -167,7 +167,7 @@ func startSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.A
 func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decider, *session.Session, error) {
 	d, err := newDecider(nil, e.Session, projectOf(agent))
 	if errors.Is(err, errNoSession) {
-		return nil, nil, errors.New("this session began before skillrun was asked about it, or was refused when it began: restart the agent, and see what is said then")
+		return nil, nil, fmt.Errorf("this session began before skillrun was asked about it, or was refused when it began: restart the agent; if this comes again, skillrun doctor --agent %s in the project says why", agent.Name)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +192,7 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 	if err != nil {
 		return hook.Answer{}, err
 	}
-	offered := false
+	offered, altered := false, false
 	if agent.Unproven && e.Command() != "" {
 		door := hook.Door{Program: program, Session: e.Session}
 		if command, call, ok := door.Inside(e.Command()); ok {
@@ -201,6 +201,8 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 			}
 			e.Replace(command)
 			offered = call == ""
+		} else {
+			altered = door.Altered(e.Command())
 		}
 	}
 	d, s, err := openSession(ctx, agent, e)
@@ -211,6 +213,9 @@ func beforeTool(ctx context.Context, agent *hook.Agent, e *hook.Event) (hook.Ans
 	var passed call
 	passed.Asks = agent.Asks(e)
 	v := d.decide(ctx, s, e, &passed)
+	if altered {
+		return hook.Answer{Reason: hook.Changed}, nil
+	}
 	answer := hook.Answer{Effect: v.Effect, Reason: v.Reason}
 	passed.Run = v.Call
 	for _, n := range v.Needs {

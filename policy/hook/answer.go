@@ -80,6 +80,10 @@ func Instead(command string) string {
 	return "allowed, through skillrun: run this instead, as it stands: " + command
 }
 
+// Changed is the reason of a refusal of such a command that does not stand as it was
+// named.
+const Changed = "this is not the line that skillrun named: run that line to the letter and alone; for any other command ask with the command itself, without skillrun before it"
+
 // Refuse is the agent's own refusal, for what went wrong: its JSON, and exit
 // code 2 with the reason on stderr for those that read that; the JSON alone where
 // the code would hide the reason. After a tool there is

@@ -152,8 +152,9 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 	}
 	text(f.session, &e.Session, true)
 	text(f.cwd, &e.Cwd, a.roots == "")
+	place := f.cwd
 	if roots := v.Get(a.roots); a.roots != "" && e.Cwd == "" && roots != nil && len(roots.Items) > 0 {
-		e.Cwd = roots.Items[0].Text
+		e.Cwd, place = roots.Items[0].Text, "the first of "+a.roots
 	}
 	text(f.mode, &e.Mode, false)
 	text(f.call, &e.Call, false)
@@ -164,8 +165,10 @@ func (a *Agent) Read(data []byte, home string) (*Event, error) {
 		return fail(fmt.Errorf("unknown event %q", policy.Escape(e.wire)))
 	case !ValidID(e.Session):
 		return fail(fmt.Errorf("%s is not 1 to 128 letters, digits, \".\", \"_\", \"-\"", f.session))
+	case e.Cwd == "" && place == f.cwd && a.roots != "":
+		return fail(fmt.Errorf("no %s, and %s names no directory: a project is to be open in the agent", f.cwd, a.roots))
 	case !pathpkg.IsAbs(e.Cwd) || strings.IndexByte(e.Cwd, 0) >= 0 || len(e.Cwd) > policy.MaxPath:
-		return fail(fmt.Errorf("%s is not an absolute path of at most %d bytes", f.cwd, policy.MaxPath))
+		return fail(fmt.Errorf("%s is not an absolute path of at most %d bytes", place, policy.MaxPath))
 	}
 	if !ValidID(e.Call) {
 		e.Call = ""
@@ -199,8 +202,12 @@ func (e *Event) readTool(a *Agent, v *value, about string) (err error) {
 	if e.fixed = about != ""; e.fixed {
 		e.input = v
 	} else if a.packed && e.input != nil && e.input.Kind == '"' {
-		if packed, err := parseJSON([]byte(e.input.Text), false); err == nil && packed.Kind == '{' {
+		packed, unread := parseJSON([]byte(e.input.Text), false)
+		switch {
+		case unread == nil && packed.Kind == '{':
 			e.input, e.source = &packed, []byte(e.input.Text)
+		case unread != nil && e.Row.kind != patch:
+			return fmt.Errorf("%s, in its text: %w", f.input, unread)
 		}
 	}
 	if e.input == nil || e.input.Kind != '{' && !(a.packed && e.input.Kind == '"' && e.Row.kind == patch) {

@@ -146,6 +146,32 @@ func TestLongPathsRefused(t *testing.T) {
 	}
 }
 
+// What is wrong is said of the member that it is in.
+func TestFaultsNameTheirMember(t *testing.T) {
+	copilot := func(args string) string {
+		return fmt.Sprintf(`{"sessionId":"s-1","cwd":"/work","toolName":"bash","toolArgs":%q}`, args)
+	}
+	cursor := func(roots string) string {
+		return `{"hook_event_name":"preToolUse","conversation_id":"s-1",` + roots + `"tool_name":"Shell","tool_input":{"command":"ls"}}`
+	}
+	for _, c := range []struct{ agent, event, want string }{
+		{"copilot", copilot(`{"command":"ls"}`), "<nil>"},
+		{"copilot", copilot(`{"command":"ls","command":"id"}`), `toolArgs, in its text: at byte 25: "command" is there twice`},
+		{"copilot", copilot(`{"command":`), "toolArgs, in its text: at byte 11: the text ends too early"},
+		{"copilot", copilot(`["ls"]`), "toolArgs is not an object"},
+		{"cursor", cursor(`"workspace_roots":["/work"],`), "<nil>"},
+		{"cursor", cursor(`"cwd":"","workspace_roots":[],`), "no cwd, and workspace_roots names no directory"},
+		{"cursor", cursor(``), "no cwd, and workspace_roots names no directory"},
+		{"cursor", cursor(`"workspace_roots":["work"],`), "the first of workspace_roots is not an absolute path"},
+		{"cursor", cursor(`"workspace_roots":[7],`), "the first of workspace_roots is not an absolute path"},
+		{"cursor", cursor(`"cwd":"work","workspace_roots":[],`), "cwd is not an absolute path"},
+	} {
+		if _, err := hook.Find(c.agent).Read([]byte(c.event), home); !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want %s", c.event, err, c.want)
+		}
+	}
+}
+
 // An event is read in the time that it takes to send, whatever is in it; one of
 // more values than that is refused.
 func TestManyValues(t *testing.T) {

@@ -56,6 +56,12 @@ func (d *Door) Inside(text string) (command, call string, ok bool) {
 	return command, call, command != "" && same.Command(command) == text
 }
 
+// Altered says that a text calls a program as Command does for this session: where
+// Inside finds nothing in it, it was changed.
+func (d *Door) Altered(text string) bool {
+	return strings.Contains(text, " exec --session "+d.Session+" ")
+}
+
 // Quote writes a text as one word of a POSIX shell, and of fish, to which a backslash
 // in quotes is no letter before another and before the quote's end. The text must not
 // hold NUL, which no command line can.

@@ -179,6 +179,9 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 		return
 	}
 	for _, t := range r.entry.Constraints.Scope {
+		if r.user && access == profiles.Delete {
+			r.link(p, t.Value)
+		}
 		for _, name := range r.expand(t.Value) {
 			relative := !strings.HasPrefix(t.Value, "/") && !strings.HasPrefix(t.Value, "~")
 			// A link in the workspace does not carry a relative scope out, but
@@ -192,6 +195,24 @@ func (r *right) files(p *profiles.Profile, access profiles.Access) {
 				r.excepts = append(r.excepts, exception{name, access, true})
 			}
 		}
+	}
+}
+
+// link grants deletion of a symbolic link that is named, beside that of what it leads
+// to: that is what deleting its name does.
+func (r *right) link(p *profiles.Profile, scope string) {
+	s, ok := r.place.path(scope)
+	above, last := path.Split(s.root)
+	if !ok || s.glob != "" || LedOut(r.host, r.place.Workspace, path.Clean(above)) != "" {
+		return
+	}
+	dir, err := r.host.Resolve(path.Clean(above))
+	if err != nil {
+		return
+	}
+	name := path.Join(dir, last)
+	if to, err := r.host.ResolvePrefix(name); err != nil || to != name {
+		p.Paths = append(p.Paths, profiles.PathRule{Path: name, Access: profiles.Delete, Origin: r.origin()})
 	}
 }
 

@@ -23,7 +23,7 @@ func TestRefusalGrant(t *testing.T) {
 		{sandbox.Refusal{Access: profiles.Execute, Path: "/data/a", Made: true}, "source_code.execute"},
 		{sandbox.Refusal{Access: profiles.Execute, Path: "/data/bin/a", Made: true, Within: "/data"}, "source_code.execute:/data"},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/"}, ""},
-		{sandbox.Refusal{Access: profiles.Delete, Path: "/data/a", Link: true}, "filesystem.delete:/data"},
+		{sandbox.Refusal{Access: profiles.Delete, Path: "/data/a", Link: true}, "filesystem.delete:/data/a"},
 		{sandbox.Refusal{Socket: true, Path: "/run/bus"}, "unix:/run/bus"},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/data/*"}, ""},
 		{sandbox.Refusal{Access: profiles.Read, Path: "/**"}, ""},

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -276,8 +275,6 @@ func (r *Refusal) Grant() string {
 		return "network.client:" + r.Target()
 	case r.Socket:
 		return "unix:" + r.Path
-	case r.Access&profiles.Delete != 0 && r.Link:
-		return "filesystem.delete:" + filepath.Dir(r.Path) // of its own name a grant is of what it leads to
 	case r.Access&profiles.Delete != 0:
 		return "filesystem.delete:" + r.Path
 	case r.Access&(profiles.Write|profiles.Create) != 0:

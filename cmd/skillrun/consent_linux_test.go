@@ -540,7 +540,7 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "a", "b", "c", "tree/d"}, "4 refused: delete "+filepath.Join(u.work, "a")+", delete ", "", "[n]o: ", "r\n"); code != 0 || u.made("a") || u.made("tree/d") || !u.made("tree.txt") {
 		t.Errorf("here and there: exit %d: %s", code, shown)
 	}
-	// A link's deletion is lifted for all of its directory only: that is said, and
+	// A grant of a link's deletion is one of what it leads to as well: that is said, and
 	// outside of the workspace not offered.
 	u.write("work/links/file", "")
 	for _, dir := range []string{u.home, filepath.Join(u.work, "links")} {
@@ -555,7 +555,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("a link at home: exit %d: %s", code, shown)
 	}
 	links := filepath.Join(u.work, "links")
-	if code, shown := u.at(unlink(links), "1 refused: delete "+links+"/latest (filesystem.delete:"+links+": deletes whatever is there). [r]etry", "", "[n]o: ", "r\n"); code != 0 || !u.made("links/file") {
+	if code, shown := u.at(unlink(links), "1 refused: delete "+links+"/latest (filesystem.delete:"+links+"/latest: deletes what it leads to, too). [r]etry", "", "[n]o: ", "r\n"); code != 0 || !u.made("links/file") {
 		t.Errorf("a link: exit %d: %s", code, shown)
 	}
 	// A program that the run makes is lifted by more than its path, as is said.

@@ -54,6 +54,8 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		return ofSkill
 	case leads(d) && filepath.Base(d.Path) == ".git":
 		return "leads to what git obeys: git worktree remove, and what else moves a repository, belongs outside of runs"
+	case leads(d) && emptied(p, d.Path):
+		return ofEmptied
 	case den != nil && den.Origin.Reason != "":
 		return den.Origin.Reason
 	case socketWarning(j.host, d) != "":
@@ -74,6 +76,9 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	den := d.Verdict.Denial
 	if d.Inner || den == nil && changesSkill(p, d) {
+		return ""
+	}
+	if den != nil && leads(d) && emptied(p, d.Path) {
 		return ""
 	}
 	if den != nil {
@@ -110,11 +115,23 @@ func denialRemedy(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	remedy := ""
 	if g := grantFlag(grant); g != "" {
 		remedy = " - to allow: " + g
+		if to, err := j.host.Resolve(d.Path); ofLink(d) && err == nil && grant == d.Grant() && policy.LedOut(j.host, workspace, d.Path) == "" {
+			remedy += " (the link, and " + named(to) + " to which it leads)"
+		}
 	}
 	if d.What == "socket" || d.What == sandbox.SocketIPv6 {
 		remedy += " (localhost:1 for servers that only the run itself uses), or listen:PORT for one that others reach"
 	}
 	return remedy
+}
+
+// ofEmptied is why a directory stays that was granted for deletion.
+const ofEmptied = "what is in it may be deleted, and it stays itself: control files are known by their place in it"
+
+// emptied says that this is so of a directory.
+func emptied(p *profiles.Profile, dir string) bool {
+	return p != nil && p.Allows(profiles.Below(dir, "x"), profiles.Delete).Allowed &&
+		slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool { return d.Path == dir && d.Match != "" && d.Class == profiles.Control })
 }
 
 // ofLeading is why no grant lifts that a name on the way to control files goes away: it

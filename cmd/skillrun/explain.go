@@ -195,14 +195,23 @@ func (x *explanation) path(path, letters string) error {
 		x.socket(resolved)
 	}
 	for bit := profiles.Read; bit <= profiles.Execute; bit <<= 1 {
-		if access&bit != 0 {
+		switch {
+		case access&bit == 0:
+		case bit == profiles.Delete: // of a link, that itself
+			dir, err := j.host.ResolvePrefix(filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			x.access(filepath.Join(dir, filepath.Base(path)), bit)
+		default:
 			x.access(resolved, bit)
 		}
 	}
 	return nil
 }
 
-// access says whether a run has one right on a path, links in it followed.
+// access says whether a run has one right on a path, links in it followed; but for
+// deletion the last.
 func (x *explanation) access(resolved string, bit profiles.Access) {
 	j, p := x.job, x.profile
 	v := p.Allows(resolved, bit)
@@ -218,7 +227,10 @@ func (x *explanation) access(resolved string, bit profiles.Access) {
 			}
 		}
 	}
+	origin := v.Origin()
 	switch {
+	case bit == profiles.Delete && v.Denial != nil && emptied(p, resolved):
+		why, clause, origin = ofEmptied, profiles.ClauseControl, profiles.Origin{}
 	case v.Denial != nil:
 		why = "denied " + v.Denial.Path
 		if v.Denial.Match != "" {
@@ -244,7 +256,6 @@ func (x *explanation) access(resolved string, bit profiles.Access) {
 	default:
 		lifted = sandbox.Refusal{Access: bit, Path: resolved}
 	}
-	origin := v.Origin()
 	if would := x.confirmed.Allows(resolved, bit); !v.Allowed && would.Allowed {
 		why, origin, lifted = unconfirmed, would.Origin(), sandbox.Refusal{}
 	}

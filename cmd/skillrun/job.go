@@ -264,7 +264,10 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		if err != nil {
 			return usage(err)
 		}
-		if to := j.ledOut(&e); to != "" {
+		switch to, alone := j.ledOut(&e); {
+		case alone:
+			j.findings = append(j.findings, policy.Finding{What: fmt.Sprintf("--grant %s is of the link alone, and not of %s, to which it leads", named(g), quote(to))})
+		case to != "":
 			return usage(fmt.Errorf("--grant %s: a link that a run may have made leads to %s: grant that by its name", named(g), quote(to)))
 		}
 		if j.absent(&e) {
@@ -273,7 +276,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		in.Grants = append(in.Grants, e)
 	}
 	for _, e := range config.grants(j.skill) {
-		if to := j.ledOut(&e); to != "" {
+		if to, alone := j.ledOut(&e); to != "" && !alone {
 			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: fmt.Sprintf("%s is not granted: a link that a run may have made leads to %s", e.Capability, quote(to))})
 		}
 		in.Grants = append(in.Grants, e)
@@ -320,7 +323,11 @@ func (j *job) absent(e *policy.Entry) bool {
 	if right == "write" {
 		file = filepath.Dir(filepath.Clean(file))
 	}
-	_, err := os.Stat(file)
+	look := os.Stat
+	if right == "delete" {
+		look = os.Lstat
+	}
+	_, err := look(file)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -334,21 +341,23 @@ func (j *job) granted(e *policy.Entry) string {
 }
 
 // ledOut says where a grant of a file in the workspace leads that a link there
-// takes out of it, "" for any other.
-func (j *job) ledOut(e *policy.Entry) string {
+// takes out of it, "" for any other; alone, that the link itself is granted.
+func (j *job) ledOut(e *policy.Entry) (to string, alone bool) {
 	group := "unix"
 	if c := policy.Lookup(e.Capability); c != nil {
 		group = c.Group
 	}
 	if !slices.Contains([]string{"Storage", "Secrets", "Code Repository", "unix"}, group) || len(e.Constraints.Scope) != 1 {
-		return ""
+		return "", false
 	}
 	file := j.granted(e)
 	workspace, err := j.host.Resolve(j.workspace)
 	if !filepath.IsAbs(file) || strings.ContainsAny(file, "*?") || err != nil {
-		return ""
+		return "", false
 	}
-	return policy.LedOut(j.host, workspace, filepath.Clean(file))
+	file = filepath.Clean(file)
+	to = policy.LedOut(j.host, workspace, file)
+	return to, to != "" && (e.Capability == "filesystem.delete" || e.Capability == "source_code.delete") && policy.LedOut(j.host, workspace, filepath.Dir(file)) == ""
 }
 
 // firm says that the limits of the run as a whole are to be the kernel's: a

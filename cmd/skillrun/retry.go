@@ -26,8 +26,8 @@ const offered = 8
 // address that the question does not show, or what no grant lifts. A script can provoke any refusal.
 func offerable(j *job, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, bool) {
 	text := d.Grant()
-	if ofDirectory(d) && (p.Workspace == "" || !strings.HasPrefix(d.Path, p.Workspace+"/")) {
-		return policy.Entry{}, false // of all that the directory holds
+	if ofLink(d) && (p.Workspace == "" || !strings.HasPrefix(d.Path, p.Workspace+"/")) {
+		return policy.Entry{}, false // of all that it leads to
 	}
 	if d.Verdict.Denial != nil || text == "" || d.Private != "" || useless(d) != "" || mountFlag(j, d) != "" || changesSkill(p, d) || socketWarning(j.host, d) != "" || heldBy(j, text, d) != "" {
 		return policy.Entry{}, false
@@ -36,9 +36,8 @@ func offerable(j *job, p *profiles.Profile, d *sandbox.Refusal) (policy.Entry, b
 	return e, err == nil
 }
 
-// ofDirectory says that what lifts a refusal is of the directory of what was refused,
-// with all that is in it.
-func ofDirectory(d *sandbox.Refusal) bool { return d.Link && d.Access&profiles.Delete != 0 }
+// ofLink says that what lifts a refusal is of a link, and of what that leads to.
+func ofLink(d *sandbox.Refusal) bool { return d.Link && d.Access&profiles.Delete != 0 }
 
 // socketWarning says what a refused socket would have given away, "" if nothing
 // is known of it.
@@ -81,7 +80,7 @@ func (r *recorder) offer(code int, release func()) (*answers, error) {
 		if l.whole {
 			tried += " and all that is in it"
 		}
-		if (l.refusal.Made || ofDirectory(&l.refusal)) && !slices.Contains(texts, text) {
+		if (l.refusal.Made || ofLink(&l.refusal)) && !slices.Contains(texts, text) {
 			tried += " (" + policy.Row(policy.Escape(named(text))) + ": " + wider(&l.refusal) + ")"
 		}
 		if !slices.Contains(what, tried) {
@@ -261,7 +260,7 @@ func (r *recorder) tellDeletions(code int) {
 		dirs, one = append(dirs, dir), 2
 	} else if !r.show {
 		for i := range rest {
-			if d := &rest[i].refusal; d.Access&profiles.Delete != 0 && strings.HasPrefix(d.Path, workspace+"/") && !ofDirectory(d) {
+			if d := &rest[i].refusal; d.Access&profiles.Delete != 0 && strings.HasPrefix(d.Path, workspace+"/") {
 				dirs = append(dirs, d.Path)
 			}
 		}
@@ -315,8 +314,8 @@ func (r *recorder) tellStarts(code int) (some bool) {
 // wider says what a grant gives that is of more than one program.
 func wider(d *sandbox.Refusal) string {
 	switch {
-	case ofDirectory(d):
-		return "deletes whatever is there"
+	case ofLink(d):
+		return "deletes what it leads to, too"
 	case d.Within == "":
 		return "reads and starts whatever the workspace and the skill hold, and what it makes in TMPDIR"
 	}

@@ -67,7 +67,7 @@ func (r *recorder) wants() (list []session.Want) {
 	dir, n := deletions(rest, r.profile.Workspace)
 	for i := range rest {
 		switch d := &rest[i].refusal; {
-		case d.Access&profiles.Delete == 0 || ofDirectory(d):
+		case d.Access&profiles.Delete == 0 || ofLink(d):
 		case n > 0 && dir != r.profile.Workspace:
 			add("filesystem.delete", dir, false)
 		default:

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -49,8 +52,27 @@ func lint(dir string) error {
 		}
 		fmt.Fprintf(os.Stdout, "%s: %s: %s\n", audit.Escape(f.Pos.String()), word, audit.Escape(f.What))
 	}
+	for _, f := range unapprovable(s.Dir) {
+		fmt.Fprintf(os.Stdout, "%s: note: %s: it is not approved for good\n", audit.Escape(filepath.Join(dir, f.Pos.File)), audit.Escape(f.What))
+	}
 	if faults > 0 {
 		return exitError{1}
 	}
 	return nil
+}
+
+// unapprovable says what in a skill keeps it from being approved for good: links that
+// lead out of it, and what has no digest.
+func unapprovable(dir string) (found []policy.Finding) {
+	strays, err := skill.Strays(dir)
+	for _, s := range strays {
+		found = append(found, policy.Finding{Pos: policy.Pos{File: s.Link}, What: "leads out of the skill, to " + s.To() + ", which can change without it"})
+	}
+	if err == nil {
+		_, err = skill.Tree(context.Background(), dir, nil, time.Now())
+	}
+	if err != nil {
+		found = append(found, policy.Finding{What: strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %q: ", dir))})
+	}
+	return found
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -9,11 +10,21 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox"
 )
 
 // readFeatures reads the file of --features, the features of a Linux machine;
 // without the flag it gives those of usual.
 func readFeatures(c *cli.Context, usual func() linux.Features) (f linux.Features, err error) {
+	mode, err := parseMode(c.String("namespaces"))
+	if err != nil {
+		return f, usage(err)
+	}
+	defer func() {
+		if f.Namespaces = f.Namespaces && mode != sandbox.Off; err == nil && mode == sandbox.On && !f.Namespaces {
+			err = errors.New("no namespaces can be made there, and they were asked for")
+		}
+	}()
 	file := c.String("features")
 	if file == "" {
 		return usual(), nil

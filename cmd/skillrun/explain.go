@@ -30,6 +30,7 @@ func explainCommand(in *invocation) *cli.Command {
 			&cli.StringFlag{Name: "host", Usage: "ask about a connection to `HOST[:PORT]`, port 443 where none is named"},
 			&cli.StringFlag{Name: "env", Usage: "ask about the variable `NAME`"},
 			&cli.StringFlag{Name: "features", Usage: "answer for the machine whose features are in `FILE` (see doctor --json)"},
+			namespacesFlag(),
 		}, append(platformFlags(), policyFlags()...)...),
 		Action: wordless(func(c *cli.Context) error { return explain(c, in, os.Stdout) }),
 	}

@@ -14,10 +14,11 @@ func profileCommand(in *invocation) *cli.Command {
 	return &cli.Command{
 		Name:      "profile",
 		Usage:     "print the compiled profile, or the plan for this or another machine",
-		UsageText: "skillrun profile --skill DIR [--plan] [--features FILE] [--platform linux|darwin|all] [--for-host FILE] [--format text|json|sbpl|params] [-- COMMAND]",
+		UsageText: "skillrun profile --skill DIR [--plan] [--features FILE] [--namespaces HOW] [--platform linux|darwin|all] [--for-host FILE] [--format text|json|sbpl|params] [-- COMMAND]",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "plan", Usage: "print what the kernel will be told instead"},
 			&cli.StringFlag{Name: "features", Usage: "compile for the machine whose features are in `FILE` (see doctor --json)"},
+			namespacesFlag(),
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "print as `FORM`: text or json; for darwin also sbpl (the policy's source) or params (KEY=VALUE)"},
 			&cli.BoolFlag{Name: "fail-on-gap", Usage: "exit 125 if a platform cannot hold what must be held"},
 		}, append(platformFlags(), policyFlags()...)...),
@@ -38,6 +39,9 @@ func profileCommand(in *invocation) *cli.Command {
 			}
 			if c.IsSet("features") && !c.Bool("plan") {
 				return usage(errors.New("--features is for --plan: the profile is the same on every machine"))
+			}
+			if c.IsSet("namespaces") && !c.Bool("plan") {
+				return usage(errors.New("--namespaces is for --plan: the profile is the same with and without"))
 			}
 			p, err := j.profile()
 			if err != nil {

@@ -30,11 +30,15 @@ func runCommand(in *invocation) *cli.Command {
 // recorded is the help of --session where it gives no rights.
 const recorded = "`ID` of the agent's session, for the audit log only"
 
+func namespacesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "`HOW` the run gets namespaces of its own: on, off, or auto (where they work)"}
+}
+
 // runFlags are the flags of run and exec that say how, and not what for; session
 // is the help of --session.
 func runFlags(session string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "namespaces", Value: "auto", Usage: "`HOW` the run gets namespaces of its own: on, off, or auto (where they work)"},
+		namespacesFlag(),
 		&cli.BoolFlag{Name: "denials", Usage: "show each refusal as it happens, those of reads too"},
 		&cli.BoolFlag{Name: "receipt", Usage: "show what holds each clause here, and how strongly"},
 		&cli.BoolFlag{Name: "net-summary", Usage: "say at the end which hosts were reached, with connections and bytes"},

@@ -3,7 +3,7 @@
 package profiles
 
 var toolRows = []toolRow{
-	{Exec: []string{"versions", "shims", "bin", "libexec", "plugins", "pyenv.d"}, Marker: "versions", Name: "pyenv", Places: []string{"$PYENV_ROOT", "~/.pyenv"}, Proof: []string{"libexec/pyenv", "versions/*/bin/python*"}, Read: []string{"version", "plugins", "completions"}, Reason: "python versions and the shims that choose one", Set: "PYENV_ROOT"},
+	{Exec: []string{"versions", "shims", "bin", "libexec", "plugins"}, Marker: "versions", Name: "pyenv", Places: []string{"$PYENV_ROOT", "~/.pyenv"}, Proof: []string{"libexec/pyenv", "versions/*/bin/python*"}, Read: []string{"version", "plugins", "completions"}, Reason: "python versions and the shims that choose one", Set: "PYENV_ROOT"},
 	{Exec: []string{"bin"}, Fetch: "pypi", Marker: "lib/python3*", Name: "python-user", Places: []string{"$PYTHONUSERBASE", "~/.local"}, Proof: []string{"lib/python3*/site-packages"}, Read: []string{"lib/python3*"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
 	{Exec: []string{"bin"}, Fetch: "pypi", Marker: "lib/python/site-packages", Name: "python-user", OS: "darwin", Places: []string{"~/Library/Python/3*"}, Read: []string{"lib"}, Reason: "packages of pip install --user", Set: "PYTHONUSERBASE"},
 	{Exec: []string{"bin", "lib", "lib64", "include", "share", "etc/jupyter"}, Marker: "pyvenv.cfg", Name: "venv", Places: []string{"$VIRTUAL_ENV"}, Proof: []string{"lib/python3*/site-packages", "lib/pypy3*/site-packages"}, Read: []string{"pyvenv.cfg"}, Reason: "the virtual environment that is active", Set: "VIRTUAL_ENV"},

@@ -221,7 +221,7 @@ func isLoopback(host string) bool {
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
 // notes what its extensions are, redis asks how fast the clock is, cargo locks a cache that it only reads and notes when it used it, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, ps looks at all processes, Java asks the
-// first of these too, pyenv would tell its programs of new ones, X servers listen at a path and by an
+// first of these too, pyenv looks for hooks, X servers listen at a path and by an
 // abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
 // bothered with them.
 func spare(d audit.Denial) bool {
@@ -230,7 +230,7 @@ func spare(d audit.Denial) bool {
 	switch dir = filepath.Clean(dir); {
 	case d.Class != "":
 		return false
-	case d.Access == "create" && filepath.Base(dir) == "shims" && filepath.Base(filepath.Dir(dir)) == ".pyenv":
+	case d.Access == "read" && filepath.Base(dir) == "pyenv.d":
 		return true
 	case d.Access == "bind":
 		return strings.HasPrefix(d.Target, "@/tmp/.X11-unix/")

@@ -61,6 +61,7 @@ const (
 
 	sigKill = 9
 	sigChld = 17
+	sigCont = 18
 	sigTerm = 15
 
 	// reapMost is how many ends and stops are taken before the clock is looked at,

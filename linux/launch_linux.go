@@ -301,7 +301,9 @@ func fork(g *guard, t *tape, flags uintptr) (pid, handle int, errno syscall.Errn
 	sys(syscall.SYS_MADVISE, heap, below-heap, unix.MADV_DONTFORK)
 	sys(syscall.SYS_MADVISE, above, heap+3*arenaSize-above, unix.MADV_DONTFORK)
 	t.bring(g.board) // wherever the kernel had put them
-	n, errno := sys(syscall.SYS_CLONE, flags|unix.CLONE_PIDFD|sigChld, 0, uintptr(unsafe.Pointer(&fd)))
+	// Its end continues this process, which a run has stopped that stops its command
+	// and has no shell to continue it: the end of its time would be seen by nobody.
+	n, errno := sys(syscall.SYS_CLONE, flags|unix.CLONE_PIDFD|sigCont, 0, uintptr(unsafe.Pointer(&fd)))
 	if n == 0 && errno == 0 {
 		g.watch()
 	}

@@ -133,6 +133,29 @@ while True: time.sleep(0.05)`
 	}
 }
 
+// TestStoppedEnds: where a run has stopped skillrun by stopping its command, and nobody
+// continues it, the end of its time does.
+func TestStoppedEnds(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	for way, flags := range ways() {
+		cmd := exec.Command(program(t), append(append([]string{"--timeout", "1s"}, flags...), "--", "sh", "-c", "kill -STOP $$")...)
+		cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, env, &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+			t.Fatalf("control: %s: not stopped: %v, %v", way, status, err)
+		}
+		end := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		if got := ending(cmd.Wait()); got != "exit 124" {
+			t.Errorf("%s: %s, want exit 124", way, got)
+		}
+		end.Stop()
+	}
+}
+
 // TestInterruptedEarly ends skillrun while it prepares a run, which waits for a
 // list that another process changes: there is no command yet whose signals these
 // would be.

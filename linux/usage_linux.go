@@ -20,6 +20,7 @@ type Usage struct {
 	// Processes counts processes and threads.
 	Processes int64
 	pids      []int
+	shown     []int // the thread by which each of these shows its memory
 }
 
 // tick is the unit of times in /proc/PID/stat, USER_HZ, 1/100 s on every
@@ -46,10 +47,14 @@ func (p *Process) Usage() Usage {
 		if !ok {
 			continue
 		}
+		shown := pid
+		if s.resident == 0 && s.threads > 1 {
+			shown, s.resident = w.living(pid)
+		}
 		u.Resident += s.resident
 		u.CPU += s.used + s.ended
 		u.Processes += s.threads
-		u.pids = append(u.pids, pid)
+		u.pids, u.shown = append(u.pids, pid), append(u.shown, shown)
 		list = w.children(list, pid, s.threads)
 	}
 	return u
@@ -97,7 +102,7 @@ func descends(pid, from int) bool {
 // gigabyte. A process that does not tell counts with nothing shared.
 func (u *Usage) Proportional() int64 {
 	var sum int64
-	for _, pid := range u.pids {
+	for _, pid := range u.shown {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 		if err != nil {
 			w := usageWalk{page: int64(os.Getpagesize())}
@@ -156,10 +161,23 @@ func (w *usageWalk) stat(pid int) (s usageStat, ok bool) {
 	return s, true
 }
 
-// children adds the children of a process to list. Each thread has its own.
-func (w *usageWalk) children(list []int, pid int, threads int64) []int {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
-	tasks := []string{strconv.Itoa(pid)}
+// living gives a thread of a process whose first one has ended and shows no memory of
+// its any more, and that memory.
+func (w *usageWalk) living(pid int) (thread int, resident int64) {
+	_, tasks := w.tasks(pid, 2)
+	for _, t := range tasks {
+		tid, _ := strconv.Atoi(t)
+		if s, ok := w.stat(tid); ok && s.resident > 0 {
+			return tid, s.resident
+		}
+	}
+	return pid, 0
+}
+
+// tasks gives the threads of a process, and where they are.
+func (w *usageWalk) tasks(pid int, threads int64) (dir string, tasks []string) {
+	dir = "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks = []string{strconv.Itoa(pid)}
 	if threads > 1 {
 		if d, err := os.Open(dir); err == nil {
 			if names, err := d.Readdirnames(-1); err == nil {
@@ -168,6 +186,12 @@ func (w *usageWalk) children(list []int, pid int, threads int64) []int {
 			d.Close()
 		}
 	}
+	return dir, tasks
+}
+
+// children adds the children of a process to list. Each thread has its own.
+func (w *usageWalk) children(list []int, pid int, threads int64) []int {
+	dir, tasks := w.tasks(pid, threads)
 	for _, t := range tasks {
 		fd, err := unix.Open(dir+t+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {

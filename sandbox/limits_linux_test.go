@@ -34,6 +34,16 @@ for i in range(8):
         hold = bytearray(b"x") * (40 << 20); time.sleep(last); os._exit(0)
 time.sleep(last)
 print("through")`, "memory", ""},
+	{"memory of several without their first threads", profiles.Limits{Memory: 96 << 20}, `
+import ctypes, os, platform, threading, time
+def hold():
+    time.sleep(1); hold = bytearray(b"x") * (40 << 20); time.sleep(last); os._exit(0)
+for i in range(8):
+    if os.fork() == 0:
+        threading.Thread(target=hold).start()
+        ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
+time.sleep(last)
+print("through")`, "memory", ""},
 	{"cpu", profiles.Limits{CPU: 300 * time.Millisecond}, `
 import time
 end = time.time() + last

@@ -109,21 +109,51 @@ func source(dst netip.AddrPort) (netip.Addr, unix.Errno) {
 // listens says whether a stream still listens: the kernel's table lists it,
 // by address and inode number, before all connections.
 func (s *Supervisor) listens(k *inetSocket) bool {
-	file := "thread-self/net/tcp"
+	file := "tcp"
 	if k.six {
-		file += "6"
+		file = "tcp6"
 	}
-	fd, err := unix.Openat(s.proc, file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	at, ino, found := tableAddress(k.actual, k.six), strconv.FormatUint(k.ino, 10), false
+	s.eachStream(file, func(local, state, number string) bool {
+		found = state == tcpListen && local == at && number == ino
+		return !found && state == tcpListen // all of these come first
+	})
+	return found
+}
+
+// streamState gives the state of a stream as the kernel's table has it, "" for one that
+// is not in it.
+func (s *Supervisor) streamState(ino uint64) (is string) {
+	for _, file := range [...]string{"tcp", "tcp6"} {
+		s.eachStream(file, func(_, state, number string) bool {
+			if number == strconv.FormatUint(ino, 10) {
+				is = state
+			}
+			return is == ""
+		})
+	}
+	return is
+}
+
+// States of a stream, as /proc/net/tcp spells them.
+const (
+	tcpSynSent = "02"
+	tcpListen  = "0A"
+)
+
+// eachStream tells of the streams in one of the kernel's tables, by address, state and
+// inode number, as long as each wants more.
+func (s *Supervisor) eachStream(file string, each func(local, state, ino string) bool) {
+	fd, err := unix.Openat(s.proc, "thread-self/net/"+file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false
+		return
 	}
 	defer unix.Close(fd)
-	at, ino := tableAddress(k.actual, k.six), strconv.FormatUint(k.ino, 10)
 	buf := make([]byte, 0, 16<<10)
 	for {
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
 		if err != nil || n <= 0 {
-			return false
+			return
 		}
 		buf = buf[:len(buf)+n]
 		for {
@@ -133,12 +163,8 @@ func (s *Supervisor) listens(k *inetSocket) bool {
 			}
 			buf = rest
 			fields := bytes.Fields(line)
-			switch {
-			case len(fields) < 10 || string(fields[0]) == "sl":
-			case string(fields[3]) != "0A": // TCP_LISTEN: all of these come first
-				return false
-			case string(fields[1]) == at && string(fields[9]) == ino:
-				return true
+			if len(fields) >= 10 && string(fields[0]) != "sl" && !each(string(fields[1]), string(fields[3]), string(fields[9])) {
+				return
 			}
 		}
 		buf = append(make([]byte, 0, 16<<10), buf...)

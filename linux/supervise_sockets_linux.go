@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,11 @@ type sockets struct {
 	// bound are the addresses that callers gave: the kernel remembers the
 	// path of a pinned directory instead, which nobody else can use.
 	bound map[uint64][]byte
+	// ports are copies that were given one. While one is there, the port is taken.
+	ports []uint64
+	// gone are streams that were connected, of which there is no copy any more, and
+	// whether the caller was told that they were about to be.
+	gone map[uint64]bool
 }
 
 // copiesMost bounds the copies; the oldest goes first, and can then no longer
@@ -50,7 +56,7 @@ const copiesMost = 512
 
 // probe finds out whether pidfd_getfd is to be had, on ourselves.
 func (k *sockets) probe(keep bool) {
-	k.copies, k.bound = map[uint64]int{}, map[uint64][]byte{}
+	k.copies, k.bound, k.gone = map[uint64]int{}, map[uint64][]byte{}, map[uint64]bool{}
 	if keep {
 		return
 	}
@@ -79,6 +85,7 @@ func (k *sockets) keep(fd int) {
 	if len(k.order) >= copiesMost {
 		k.drop(k.order[0])
 	}
+	delete(k.gone, st.Ino) // which had the number before
 	k.copies[st.Ino] = n
 	k.order = append(k.order, st.Ino)
 }
@@ -96,6 +103,93 @@ func (k *sockets) drop(ino uint64) {
 			break
 		}
 	}
+}
+
+// shed lets those with ports go that listen by now, about which nothing more has to
+// be decided, and, where open lists what the run has open, those that it has closed.
+func (k *sockets) shed(open map[uint64]bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ports = slices.DeleteFunc(k.ports, func(ino uint64) bool {
+		if fd, ok := k.copies[ino]; ok && (open == nil || open[ino]) {
+			if listens, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && listens == 0 {
+				return false
+			}
+		}
+		k.drop(ino)
+		return true
+	})
+}
+
+// hasPort notes that a copy was given a port.
+func (k *sockets) hasPort(fd int) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.ports = append(k.ports, st.Ino)
+	}
+}
+
+func (k *sockets) havePorts() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.ports) > 0
+}
+
+// connected lets the copy of a stream go that is, or is about to be. A datagram socket
+// can be connected again: its copy is the first to go when there are too many.
+func (k *sockets) connected(fd int, soon bool) {
+	var st unix.Stat_t
+	typ, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || unix.Fstat(fd, &st) != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if typ == unix.SOCK_DGRAM {
+		if i := slices.Index(k.order, st.Ino); i >= 0 {
+			k.order = slices.Insert(slices.Delete(k.order, i, i+1), 0, st.Ino)
+		}
+		return
+	}
+	k.drop(st.Ino)
+	for ino := range k.gone {
+		if len(k.gone) < 4*copiesMost {
+			break
+		}
+		delete(k.gone, ino)
+	}
+	k.gone[st.Ino] = soon
+}
+
+// again gives what connect(2) comes to for a stream whose copy was let go, as programs
+// call it to learn what became of the first: IO::Socket of Perl does.
+func (r *request) again(first unix.Errno) (e unix.Errno, known bool) {
+	k := &r.s.copies
+	if k.getfd || first != unix.EACCES {
+		return 0, false
+	}
+	ino, e := r.socketInode(int(int32(r.args[0])))
+	k.mu.Lock()
+	soon, known := k.gone[ino]
+	k.mu.Unlock()
+	switch {
+	case e != 0 || !known:
+		return 0, false
+	case !soon:
+		return unix.EISCONN, true
+	}
+	switch r.s.streamState(ino) {
+	case "":
+		return unix.ECONNREFUSED, true // as a rule
+	case tcpSynSent:
+		return unix.EALREADY, true
+	}
+	k.mu.Lock()
+	k.gone[ino] = false
+	k.mu.Unlock()
+	return 0, true
 }
 
 // done lets a copy go: a stream that is connected or bound needs no more
@@ -422,16 +516,13 @@ func birth(fd int) int64 {
 	return born.Sec*1e9 + int64(born.Nsec)
 }
 
-// addressed reads what connect and bind have, a socket and an address, or answers.
-func (r *request) addressed() (a address, ok bool) {
-	a, e := r.address(r.args[1], uint64(uint32(r.args[2])))
+// addressed reads what connect and bind have, a socket and an address.
+func (r *request) addressed() (a address, e unix.Errno) {
+	a, e = r.address(r.args[1], uint64(uint32(r.args[2])))
 	if e == 0 {
 		e = r.socket(int(int32(r.args[0])))
 	}
-	if e != 0 {
-		r.fail(e)
-	}
-	return a, e == 0
+	return a, e
 }
 
 func serveConnect(r *request) {
@@ -439,10 +530,16 @@ func serveConnect(r *request) {
 		r.s.inet.connect(r, k)
 		return
 	}
-	a, ok := r.addressed()
-	if !ok {
+	a, e := r.addressed()
+	if is, known := r.again(e); known {
+		r.fail(is)
 		return
 	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	r.s.copies.shed(nil)
 	raw, ok := r.reach(a)
 	if !ok {
 		return
@@ -459,7 +556,7 @@ func serveConnect(r *request) {
 			r.s.config.Missed(dst)
 		}
 		if (e == 0 || e == unix.EINPROGRESS) && !r.s.copies.getfd && a.family != unix.AF_UNSPEC {
-			r.s.copies.done(fd)
+			r.s.copies.connected(fd, e == unix.EINPROGRESS)
 		}
 		return e
 	}
@@ -524,8 +621,9 @@ func serveBind(r *request) {
 		r.s.inet.bind(r, k)
 		return
 	}
-	a, ok := r.addressed()
-	if !ok {
+	a, e := r.addressed()
+	if e != 0 {
+		r.fail(e)
 		return
 	}
 	if r.s.inet != nil && (a.family == unix.AF_INET || a.family == unix.AF_INET6) {
@@ -540,8 +638,16 @@ func serveBind(r *request) {
 		}
 	}
 	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
+		if r.s.copies.havePorts() {
+			if open, ok := r.s.openSockets(); ok {
+				r.s.copies.shed(open)
+			}
+		}
 		r.perform(func(r *request) unix.Errno {
 			e := bindRaw(r.a.fd, a.raw)
+			if e == 0 && a.family != unix.AF_UNIX && !r.s.copies.getfd {
+				r.s.copies.hasPort(r.a.fd)
+			}
 			if e == 0 && a.family == unix.AF_UNIX {
 				// A name that the kernel chose is somebody else's once the socket is closed.
 				if sa, err := unix.Getsockname(r.a.fd); err == nil && r.s.config.OwnNetwork {

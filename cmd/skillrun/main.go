@@ -1,5 +1,24 @@
 // Command skillrun runs a command with the rights that a skill's permission
 // manifest declares and its user accepts, and no others.
+//
+// Each subcommand is in the file of its name, "skillrun --skill X -- CMD" in
+// run.go. To read the code, follow a run:
+//
+//   - main.go cuts the command line; job.go brings together what has a say
+//     (skill.go, config.go, variables.go, limits.go, approval.go); prompt.go asks
+//     the user.
+//   - memo_linux.go takes an earlier launch's plan if nothing has changed that it
+//     came from: snapshot.go, sifted_linux.go and plain.go know what that is.
+//   - run.go starts the command, by package sandbox. Beside it, record.go writes
+//     the audit log and report.go --report; live.go lists the runs that go on,
+//     written.go the trees that runs could write. index.go and sequence.go take
+//     away what git would obey afterwards.
+//   - What a person is told of refusals: denial.go, useless.go and unchanged.go
+//     for single ones, end.go when the run is over, retry.go whether to try again.
+//
+// An agent's session comes in by hook.go or decide.go (session.go and call.go are
+// what they share), and its commands by exec.go, which runs them as run.go does.
+// message.go has the form of all messages.
 package main
 
 import (

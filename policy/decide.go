@@ -212,7 +212,7 @@ func (e *Entry) Lapsed(t time.Time) string {
 	switch {
 	case e.expired(t):
 		return "the entry has expired"
-	case e.Constraints.Window.Pos != (Pos{}) && !e.Constraints.Window.Contains(t):
+	case e.Constraints.Window.Pos != (Pos{}) && !e.Constraints.Window.contains(t):
 		return "outside the entry's time window"
 	}
 	return ""

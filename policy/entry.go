@@ -249,8 +249,8 @@ type Window struct {
 	Pos      Pos            // zero if there is no window
 }
 
-// Contains says whether t lies in the window.
-func (w *Window) Contains(t time.Time) bool {
+// contains says whether t lies in the window.
+func (w *Window) contains(t time.Time) bool {
 	_, in := w.remaining(t)
 	return in
 }

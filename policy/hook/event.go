@@ -91,8 +91,8 @@ func (e *Event) Dir() string {
 	return e.Cwd
 }
 
-// Argument gives an argument of the tool, if it is a string.
-func (e *Event) Argument(name string) (string, bool) {
+// argument gives an argument of the tool, if it is a string.
+func (e *Event) argument(name string) (string, bool) {
 	if e.input == nil {
 		return "", false
 	}
@@ -266,7 +266,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 		}
 		r.Command = values[0]
 		for _, member := range [...]string{"dir_path", "directory", "workdir", "working_directory", "cwd"} { // in the agents' schemas
-			if v, ok := e.Argument(member); ok && v != "" {
+			if v, ok := e.argument(member); ok && v != "" {
 				if e.dir, err = e.absolute(v); err != nil {
 					return nil, err
 				}

@@ -41,7 +41,7 @@ type Skill struct {
 	// Files are the manifests and SKILL.md, as far as they are there, the
 	// strongest first.
 	Files []policy.File
-	// Manifest is the digest over Files; see [Skill.File].
+	// Manifest is the digest over Files.
 	Manifest [32]byte
 }
 
@@ -107,7 +107,7 @@ func Open(dir string) (*Skill, error) {
 // header reads the header. With two files that may hold one, agents differ in
 // which they take: neither gives rights.
 func (s *Skill) header() {
-	first, second := s.File(headerNames[0]), s.File(headerNames[1])
+	first, second := s.file(headerNames[0]), s.file(headerNames[1])
 	if first == nil {
 		first = second
 	}
@@ -153,8 +153,8 @@ func (s *Skill) Documents() ([]*policy.Document, error) {
 	return docs, nil
 }
 
-// File gives one of Files, nil if the skill has none of that name.
-func (s *Skill) File(name string) *policy.File {
+// file gives one of Files, nil if the skill has none of that name.
+func (s *Skill) file(name string) *policy.File {
 	for i := range s.Files {
 		if s.Files[i].Name == name {
 			return &s.Files[i]

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"maps"
 	"path"
 	"strings"
 
@@ -203,7 +204,10 @@ func pythonTool(name string) bool {
 }
 
 func (c *command) envCommand() {
-	args := c.in.args
+	args, vars := c.in.args, c.vars
+	c.spend(len(vars) / 16)
+	c.vars = maps.Clone(vars)
+	defer func() { c.vars = vars }()
 	for len(args) > 0 {
 		t := args[0].text
 		switch {
@@ -230,6 +234,7 @@ func (c *command) envCommand() {
 			var name string
 			name, f.text, _ = strings.Cut(t, "=")
 			c.environ(name, f, c.in.pos)
+			c.vars[name] = []alt{{f}}
 			args = args[1:]
 		default:
 			saved := c.funcs

@@ -420,7 +420,7 @@ func hostOf(f field) (string, bool) {
 
 // variable records that an environment variable is read.
 func (s *scan) variable(name string, pos policy.Pos) {
-	if plainVariable(name) {
+	if s.unset || plainVariable(name) {
 		return
 	}
 	capability := "env_var.read"

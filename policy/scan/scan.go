@@ -184,6 +184,7 @@ type scan struct {
 	depth int
 	quiet int // while above 0 nothing is collected
 
+	unset  bool // variables that are not set may be so later
 	making bool // what is written is a directory that is made
 	owning bool // what it is done to is mktemp's
 

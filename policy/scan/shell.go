@@ -610,6 +610,9 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 	sh.vars[name] = values
 	for _, v := range values {
 		sh.environ(name, v.text(), sh.pos(a))
+		if f := v.text(); name == "IFS" && !f.exact && (f.text == "" || strings.HasPrefix(f.text, "$")) {
+			sh.opaque(sh.pos(a), "IFS is decided at run time, and with it what is a word")
+		}
 		if declare {
 			sh.evaluated(v.text(), sh.pos(a))
 		}

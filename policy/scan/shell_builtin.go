@@ -49,9 +49,12 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 			args = args[1:]
 		}
 		if len(args) > 1 && args[0].text != "-" && args[0].text != "" || len(args) > 0 && !args[0].exact {
-			// It runs at an unknown time; functions may be defined later.
+			// It runs at an unknown time; functions and variables may be defined later.
+			late := args[0].exact && sh.late != nil
+			sh.unset = late
 			sh.code("shell", args[0], pos)
-			if args[0].exact && sh.late != nil {
+			sh.unset = false
+			if late {
 				*sh.late = append(*sh.late, trapped{args[0], pos})
 			}
 		}

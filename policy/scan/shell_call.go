@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,23 +19,39 @@ func (sh *shell) call(c *syntax.CallExpr) {
 		}
 		return
 	}
+	pos := sh.pos(c)
+	if len(c.Assigns) == 0 {
+		for _, fields := range sh.words(c.Args) {
+			sh.run(fields, pos)
+		}
+		return
+	}
+	words := sh.words(c.Args) // which the assignments are not for
+	saved := sh.vars
+	sh.spend(len(saved) / 16)
+	sh.vars = maps.Clone(saved)
 	for _, a := range c.Assigns {
-		if a.Value == nil {
+		if a.Name == nil || a.Array != nil {
 			continue
 		}
+		var values []alt
 		for _, f := range sh.text(a.Value) {
-			if a.Name != nil {
-				sh.environ(a.Name.Value, f, sh.pos(a))
-			}
+			sh.environ(a.Name.Value, f, sh.pos(a))
+			values = append(values, alt{f})
+		}
+		sh.vars[a.Name.Value] = values
+	}
+	own := maps.Clone(sh.vars)
+	for _, fields := range words {
+		sh.run(fields, sh.pos(c.Args[0]))
+	}
+	// What the command itself set stays: of read, a function, eval.
+	for k, v := range sh.vars {
+		if was, ok := own[k]; !ok || !slices.EqualFunc(was, v, slices.Equal[alt]) {
+			saved[k] = v
 		}
 	}
-	pos := sh.pos(c)
-	if len(c.Assigns) > 0 {
-		pos = sh.pos(c.Args[0])
-	}
-	for _, fields := range sh.words(c.Args) {
-		sh.run(fields, pos)
-	}
+	sh.vars = saved
 }
 
 // systemDir says whether the programs of a directory are those that the table
@@ -201,6 +218,9 @@ func (sh *shell) codeAs(lang string, f field, pos policy.Pos, args []field, as c
 		c.stdin, c.called = sh.stdin, as
 		sh.shellText(f.text, sh.place.fixed(pos), c)
 	case "python", "javascript":
+		if sh.vars["HOME"] != nil && (strings.Contains(f.text, "~") || strings.Contains(strings.ToLower(f.text), "home")) {
+			sh.opaque(pos, "HOME is another directory to the code")
+		}
 		saved := sh.at
 		sh.at = sh.dir
 		defer func() { sh.at = saved }()

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,7 +39,9 @@ func literal(s string) field { return field{text: s, exact: true} }
 type alt []field
 
 // text joins the fields, as an assignment or a here-document does.
-func (a alt) text() field {
+func (a alt) text() field { return a.joined(" ") }
+
+func (a alt) joined(sep string) field {
 	if len(a) == 1 {
 		return a[0]
 	}
@@ -50,7 +53,7 @@ func (a alt) text() field {
 	b.Grow(size)
 	for i, x := range a {
 		if i > 0 {
-			b.WriteByte(' ')
+			b.WriteString(sep)
 		}
 		b.WriteString(x.text)
 		x.text = ""
@@ -78,7 +81,10 @@ func (f field) plus(g field) field {
 }
 
 // builder joins the pieces of a word into the values that it may have.
-type builder struct{ alts []partial }
+type builder struct {
+	alts []partial
+	ifs  []string // the letters at which unquoted values split, as far as known
+}
 
 // partial is a value whose last field is still open.
 type partial struct {
@@ -87,7 +93,23 @@ type partial struct {
 	begun  bool
 }
 
-func newBuilder() *builder { return &builder{alts: []partial{{open: field{exact: true}}}} }
+func (sh *shell) newBuilder() *builder {
+	return &builder{alts: []partial{{open: field{exact: true}}}, ifs: sh.separators()}
+}
+
+const blanks = " \t\n"
+
+// separators gives what $IFS may be. Blanks are always among it: what a function sets
+// may be its own.
+func (sh *shell) separators() []string {
+	all := []string{blanks}
+	for _, v := range sh.vars["IFS"] {
+		if f := v.text(); !slices.Contains(all, f.text) {
+			all = append(all, f.text)
+		}
+	}
+	return all
+}
 
 // add joins a piece that does not split.
 func (b *builder) add(f field) {
@@ -111,36 +133,53 @@ func (b *builder) choose(values []alt, quoted, list bool) {
 	if len(values) == 0 {
 		return
 	}
-	if len(values)*len(b.alts) > maxAlts {
+	ifs := b.ifs
+	if list && quoted || !slices.ContainsFunc(values, func(v alt) bool { return v.splits(ifs, quoted) }) {
+		ifs = ifs[:1]
+	}
+	if len(values)*len(b.alts)*len(ifs) > maxAlts {
 		b.add(field{computed: true})
 		return
 	}
 	var all []partial
 	for _, p := range b.alts {
 		for _, v := range values {
-			q := partial{fields: append(alt(nil), p.fields...), open: p.open, begun: p.begun}
-			switch {
-			case list && quoted: // "$@", "${a[@]}"
-				for i, f := range v {
-					if i > 0 {
-						q.close()
+			for _, ifs := range ifs {
+				q := partial{fields: append(alt(nil), p.fields...), open: p.open, begun: p.begun}
+				switch {
+				case list && quoted: // "$@", "${a[@]}"
+					for i, f := range v {
+						if i > 0 {
+							q.close()
+						}
+						q.open, q.begun = q.open.plus(f), true
 					}
-					q.open, q.begun = q.open.plus(f), true
-				}
-			case quoted:
-				q.open, q.begun = q.open.plus(v.text()), true
-			default:
-				for i, f := range v {
-					if i > 0 {
-						q.close()
+				case quoted:
+					q.open, q.begun = q.open.plus(v.joined(ifs[:min(1, len(ifs))])), true
+				default:
+					for i, f := range v {
+						if i > 0 {
+							q.close()
+						}
+						q.split(f, ifs)
 					}
-					q.split(f)
 				}
+				all = append(all, q)
 			}
-			all = append(all, q)
 		}
 	}
 	b.alts = all
+}
+
+// splits says whether it matters at which letters a value splits, or by which its
+// fields are joined.
+func (a alt) splits(ifs []string, quoted bool) bool {
+	if quoted {
+		return len(a) > 1
+	}
+	return len(ifs) > 1 && slices.ContainsFunc(a, func(f field) bool {
+		return slices.ContainsFunc(ifs, func(s string) bool { return strings.ContainsAny(f.text, s) })
+	})
 }
 
 func (p *partial) close() {
@@ -150,8 +189,8 @@ func (p *partial) close() {
 	p.open, p.begun = field{exact: true}, false
 }
 
-func (p *partial) split(f field) {
-	words := strings.FieldsFunc(f.text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' })
+func (p *partial) split(f field, ifs string) {
+	words := strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(ifs, r) })
 	if f.text == "" && !f.exact {
 		p.open, p.begun = p.open.plus(f), true
 		return
@@ -162,7 +201,7 @@ func (p *partial) split(f field) {
 		}
 		return
 	}
-	if strings.ContainsRune(" \t\n", rune(f.text[0])) {
+	if strings.IndexByte(ifs, f.text[0]) >= 0 {
 		p.close()
 	}
 	for i, w := range words {
@@ -174,7 +213,7 @@ func (p *partial) split(f field) {
 		g.glob = f.glob || strings.ContainsAny(w, "*?[")
 		p.open, p.begun = p.open.plus(g), true
 	}
-	if strings.ContainsRune(" \t\n", rune(f.text[len(f.text)-1])) {
+	if strings.IndexByte(ifs, f.text[len(f.text)-1]) >= 0 {
 		p.close()
 	}
 }
@@ -227,7 +266,7 @@ func (sh *shell) word(w *syntax.Word) []alt {
 	if w == nil {
 		return []alt{{literal("")}}
 	}
-	b := newBuilder()
+	b := sh.newBuilder()
 	sh.parts(b, w.Parts, false)
 	return b.result()
 }
@@ -238,7 +277,7 @@ func (sh *shell) text(w *syntax.Word) []field {
 	if w == nil {
 		return []field{literal("")}
 	}
-	b := newBuilder()
+	b := sh.newBuilder()
 	sh.parts(b, w.Parts, true)
 	var all []field
 	for _, a := range b.result() {
@@ -248,15 +287,19 @@ func (sh *shell) text(w *syntax.Word) []field {
 }
 
 func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
-	for _, part := range parts {
+	for i, part := range parts {
 		if sh.spend(b.cost()); sh.spent() {
 			b.add(field{computed: true})
 			return
 		}
 		switch p := part.(type) {
 		case *syntax.Lit:
-			text := unescape(p.Value, false)
-			b.add(field{text: text, exact: true, glob: !quoted && hasGlob(p.Value)})
+			value := p.Value
+			if i == 0 && value != "" && value[0] == '~' {
+				value = sh.tilde(b, value)
+			}
+			text := unescape(value, false)
+			b.add(field{text: text, exact: true, glob: !quoted && hasGlob(value)})
 		case *syntax.SglQuoted:
 			text := p.Value
 			if p.Dollar {
@@ -291,6 +334,31 @@ func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
 			b.add(field{computed: true})
 		}
 	}
+}
+
+// tilde expands "~", "~+" and "~-" at the beginning of a word where they are not
+// what they usually are, and gives what follows.
+func (sh *shell) tilde(b *builder, value string) string {
+	end := strings.IndexByte(value, '/')
+	if end < 0 {
+		end = len(value)
+	}
+	var dir []alt
+	switch value[:end] {
+	case "~":
+		if sh.vars["HOME"] != nil {
+			dir, _ = sh.value("HOME", &syntax.ParamExp{})
+		}
+	case "~+":
+		dir = []alt{{sh.here()}}
+	case "~-":
+		dir = []alt{{{text: "$OLDPWD"}}}
+	}
+	if dir == nil {
+		return value
+	}
+	b.choose(dir, true, false)
+	return value[end:]
 }
 
 func hasGlob(s string) bool {

@@ -255,4 +255,25 @@ var spellings = []struct{ lang, text, needs string }{
 	{"python", "import requests\nclass A:\n    def __init__(self, s):\n        self.s = s\n    def get(self, u):\n        self.s.get(u)\nA(requests.Session()).get('u')", "web.fetch ?"},
 	{"javascript", "class A { f(c) { c.unlinkSync('a') } }; new A().f(require('fs'))", "filesystem.delete a"},
 	{"python", "def f(s, u):\n    s.post(u)\nf(1, 2)", ""},
+	// Words end where IFS says, which is set for what comes after, or for one command.
+	{"shell", "IFS=_; x='cat_/etc/shadow'; $x", "secrets.read /etc/shadow; source_code.execute cat_/etc/shadow"},
+	{"shell", "set -- ca t; IFS=; \"$*\" a", "filesystem.read a"},
+	{"shell", "IFS=$1; x='cat_/etc/shadow'; $x", "opaque; source_code.execute cat_/etc/shadow"},
+	{"shell", "x=cat_/etc/shadow; IFS=_ eval '$x'", "secrets.read /etc/shadow; source_code.execute cat_/etc/shadow"},
+	{"shell", "f() { local IFS=,; echo; }; f; x='cat a'; $x", "filesystem.read a"},
+	{"shell", "IFS=\"$d\" read -ra parts <<< a,b", "env_var.read $d"},
+	{"shell", "while IFS= read -r line; do echo \"$line\"; done < a", "filesystem.read a"},
+	// A home directory, and directories that words begin with.
+	{"shell", "HOME=/etc; cat ~/shadow", "secrets.read /etc/shadow"},
+	{"shell", "env HOME=/etc sh -c 'cat ~/shadow'", "secrets.read /etc/shadow"},
+	{"shell", "HOME=/etc python3 -c 'import os; open(os.path.expanduser(\"~/shadow\"))'", "filesystem.read ~/shadow; opaque"},
+	{"shell", "HOME=/etc cat ~/a", "filesystem.read ~/a"},
+	{"shell", "cd /etc; cat ~+/shadow", "secrets.read /etc/shadow"},
+	// Assignments before a command are for what it runs.
+	{"shell", "X=/etc/shadow sh -c 'cat $X'", "secrets.read /etc/shadow"},
+	{"shell", "f() { cat \"$y\"; }; y=/etc/shadow f; echo $y", "env_var.read $y; secrets.read /etc/shadow"},
+	{"shell", "X=/etc/shadow cat \"$X\"", "env_var.read $X; filesystem.read ?"},
+	// A trap runs with what is set by then.
+	{"shell", "trap 'rm -f \"$x\"' EXIT; x=a", "filesystem.delete ?; filesystem.delete a"},
+	{"shell", "x=a; trap 'rm -f \"$x\"' USR1; x=b", "filesystem.delete a; filesystem.delete b"},
 }

@@ -90,8 +90,15 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 				does(reads)
 			}
 		}
-	case "cookie": // "name=value", or a file
+	case "cookie", "conf": // "name=value", or a file
 		if f.exact && !strings.Contains(f.text, "=") {
+			does(reads)
+		}
+	case "pass": // of openssl: "env:NAME", "file:path"
+		if rest, ok := strings.CutPrefix(f.text, "env:"); ok {
+			sh.variable(rest, pos)
+		} else if rest, ok := strings.CutPrefix(f.text, "file:"); ok {
+			f.text = rest
 			does(reads)
 		}
 	case "mount":
@@ -148,6 +155,8 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	// Code.
 	case "code":
 		sh.code("shell", f, pos)
+	case "fed": // a command that the other end of a connection types to
+		sh.fed(f, pos)
 	case "js":
 		sh.code("javascript", f, pos)
 	case "py":

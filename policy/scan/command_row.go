@@ -135,7 +135,8 @@ func stopOf(r *commandRow) int {
 			return n
 		}
 	}
-	if r.Special == "interpreter" {
+	switch r.Special {
+	case "interpreter", "gorun", "parallel", "script", "workspace":
 		return 1
 	}
 	return 0

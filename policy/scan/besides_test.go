@@ -166,6 +166,12 @@ func TestAboveLinks(t *testing.T) {
 			t.Errorf("%s: %s %q (%v), want %q", c.command, n.Capability, n.Target, n.Exact, c.read)
 		}
 	}
+	home := scan.Env{Dir: "/w", Home: "/home/u", FS: fstest.MapFS{"home/u/a/x": {}}}
+	for command, want := range map[string]string{"cat ~/a/../x": "~/x", "cat ~/../v/x": "/home/v/x", "cat ~/a/../../../x": "/x"} {
+		if n := scan.Command(command, home).Needs; n[len(n)-1].Target != want {
+			t.Errorf("%s: %+v", command, n)
+		}
+	}
 	for command, want := range map[string]string{"cat link/../.env": "secrets.read link/../.env", "cat ~/x/../.ssh/id": "secrets.read ~/x/../.ssh/id"} {
 		if n := scan.Command(command, env).Needs; n[len(n)-1].Capability+" "+n[len(n)-1].Target != want {
 			t.Errorf("%s: %+v", command, n)

@@ -180,7 +180,9 @@ func compatible(c rune) bool {
 
 func (r *reader) statements(list []*node) {
 	for _, n := range list {
-		r.eval(n)
+		if v := r.eval(n); n != nil && n.kind == nodeAttr { // what a REPL, and node -p, print
+			r.use(v)
+		}
 	}
 }
 

@@ -409,6 +409,19 @@ func (r *reader) subprocess(c *invoked) {
 		r.argv(c.args, c)
 		return
 	}
+	if c.qual == "Deno.Command" { // (program, {args: [...]})
+		args := []val{cmd}
+		if v, ok := c.named("args"); ok && v.kind == valList {
+			args = append(args, v.items...)
+		} else if ok || len(c.args) > 1 && c.arg(1).kind != valDict {
+			args = append(args, val{from: "many"})
+		}
+		r.argv(args, c)
+		return
+	}
+	if v, ok := c.kw.key("executable"); ok { // in place of the first word, or of the shell
+		r.role("x", v, "starts the program")
+	}
 	cmd.each(func(x val) {
 		switch {
 		case x.kind == valList && len(x.items) > 0 && x.qual != "argv" && x.items[0].from != "many":

@@ -40,6 +40,7 @@ func (c *command) awk() {
 
 func (sh *shell) awkProgram(program field, pos policy.Pos) {
 	src := program.text
+	sh.environOf(environOfAwk, src, pos)
 	// str reads a string literal at i, which must be all of the operand.
 	str := func(i int) (string, bool) {
 		for i < len(src) && (src[i] == ' ' || src[i] == '(' || src[i] == '\t') {

@@ -157,6 +157,8 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.code("shell", f, pos)
 	case "fed": // a command that the other end of a connection types to
 		sh.fed(f, pos)
+	case "jq": // a program of jq or yq
+		sh.environOf(environOfJq, f.text, pos)
 	case "js":
 		sh.code("javascript", f, pos)
 	case "py":

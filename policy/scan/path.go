@@ -200,6 +200,9 @@ func (s *scan) path(do access, f field, dir field, pos policy.Pos, reason string
 		}
 	}
 	if do&reads != 0 {
+		if under("/proc/*/environ", called) {
+			s.need("env_var.read", "*", true, pos, "the environment of a process")
+		}
 		s.need(group+"read", p, exact, pos, reason)
 	}
 	if do&deletes != 0 {
@@ -278,8 +281,15 @@ func (e *Env) target(f, dir field) (string, bool) {
 }
 
 // clean is path.Clean but for "x/..", which is where the kernel comes to from there:
-// it stays if x may be a link. Without files nothing is known of links.
+// it stays if x may be a link. Without files nothing is known of links. What leads out
+// of the home directory is named from the root, if that is known.
 func (e *Env) clean(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && strings.Contains(rest, "..") {
+		if e.Home != "" {
+			return e.clean(e.Home + "/" + rest)
+		}
+		return strings.TrimSuffix("~/"+path.Clean(rest), "/.")
+	}
 	if e.FS == nil || !strings.Contains(p, "..") {
 		return path.Clean(p)
 	}

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,23 @@ var (
 	// Programs that show or edit and are no news.
 	plainViewers = [...]string{"", ":", "cat", "emacs", "less", "more", "nano", "true", "vi", "vim"}
 )
+
+// How the programs of awk, jq and yq name the environment, or a variable of it.
+var (
+	environOfAwk = regexp.MustCompile(`ENVIRON(?:\["(\w+)"\])?`)
+	environOfJq  = regexp.MustCompile(`(?:\$ENV|(?:^|[^.\w"{,$])(?:str)?env)\b(?:\.(\w+)|\((\w+)\))?|\benvsubst\b`)
+)
+
+// environOf records what a program reads of the environment.
+func (sh *shell) environOf(names *regexp.Regexp, program string, pos policy.Pos) {
+	for _, m := range names.FindAllStringSubmatch(program, maxSteps) {
+		if name := strings.Join(m[1:], ""); name != "" {
+			sh.variable(name, pos)
+		} else {
+			sh.need("env_var.read", "*", true, pos, "the program reads the environment")
+		}
+	}
+}
 
 // environ reads the setting of a variable that programs take code from.
 func (sh *shell) environ(name string, f field, pos policy.Pos) {

@@ -287,4 +287,21 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", "openssl enc -in a -pass env:B_PASS", "filesystem.read a; secrets.read $B_PASS"},
 	{"shell", "yarn eslint --fix a.js", "filesystem.read a.js; filesystem.write a.js; source_code.execute ."},
 	{"shell", "yarn workspace a add b", "package.install b"},
+	// Out of the home directory; the environment by other names.
+	{"shell", "cat ~/../../etc/passwd", "filesystem.read ~/../../etc/passwd"},
+	{"shell", "cat ~/./a/../b", "filesystem.read ~/b"},
+	{"shell", "cat /proc/self/environ", "env_var.read *; filesystem.read /proc/self/environ"},
+	{"shell", "awk 'BEGIN { for (k in ENVIRON) print ENVIRON[k] }'", "env_var.read *"},
+	{"shell", "awk '{ print ENVIRON[\"TOKEN\"], $1 }' a", "filesystem.read a; secrets.read $TOKEN"},
+	{"shell", "jq -n '$ENV.TOKEN, env.EDITOR'", "env_var.read $EDITOR; secrets.read $TOKEN"},
+	{"shell", "jq -n env", "env_var.read *"},
+	{"shell", "jq --arg env b '{env, a: .env, c: .[$env], d: .x.env[]}' a", "filesystem.read a"},
+	{"shell", "yq '.a = strenv(TOKEN)' a", "filesystem.read a; secrets.read $TOKEN"},
+	{"shell", "node -p process.env", "env_var.read *"},
+	{"javascript", "const env = process.env; console.log(env.EDITOR)", "env_var.read $EDITOR"},
+	// What starts programs in other ways.
+	{"javascript", "new Deno.Command('cat', {args: ['a']}).output()", "filesystem.read a"},
+	{"python", "import sh\nsh.cat('a')", "opaque"},
+	{"python", "import subprocess\nsubprocess.run(['a', 'b'], executable='/tmp/x')", "source_code.execute /tmp/x"},
+	{"python", "import duckdb\nduckdb.sql('from a')", "filesystem.read ?"},
 }

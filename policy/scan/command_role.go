@@ -167,6 +167,14 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.opaque(pos, "inline code in a language that is not read")
 	case "run": // a script: read too
 		sh.script(f, pos, reason)
+	case "task": // a script of the package by its name, or a file
+		file := strings.ContainsAny(f.text, "/.")
+		if file || !f.exact {
+			sh.script(f, pos, reason)
+		}
+		if !file {
+			sh.path(executes, literal("."), sh.dir, pos, reason)
+		}
 	case "req": // a script, or a package by its name
 		if !f.exact || strings.HasPrefix(f.text, ".") || strings.HasPrefix(f.text, "/") {
 			sh.script(f, pos, reason)

@@ -304,4 +304,6 @@ var spellings = []struct{ lang, text, needs string }{
 	{"python", "import sh\nsh.cat('a')", "opaque"},
 	{"python", "import subprocess\nsubprocess.run(['a', 'b'], executable='/tmp/x')", "source_code.execute /tmp/x"},
 	{"python", "import duckdb\nduckdb.sql('from a')", "filesystem.read ?"},
+	{"shell", "bun run a.ts", "source_code.execute a.ts"},
+	{"shell", "bun --cwd web run a", "source_code.execute web"},
 }

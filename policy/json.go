@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,7 @@ func (p *text) node(v *jsontext.Value) (n node, err error) {
 	n = node{pos: p.to(v.Start), text: v.Text}
 	switch v.Kind {
 	case '{':
-		n.kind = mapNode
+		n.kind, n.keys = mapNode, slices.Grow(n.keys, len(v.Members))
 		for i := range v.Members {
 			f := field{name: v.Members[i].Name, pos: p.to(v.Members[i].Start)}
 			if i == maxKeys {
@@ -50,7 +51,7 @@ func (p *text) node(v *jsontext.Value) (n node, err error) {
 			n.keys = append(n.keys, f)
 		}
 	case '[':
-		n.kind = listNode
+		n.kind, n.items = listNode, slices.Grow(n.items, len(v.Items))
 		for i := range v.Items {
 			item, err := p.node(&v.Items[i])
 			if err != nil {

@@ -169,7 +169,7 @@ func (p *parser) value(depth int) (v Value, err error) {
 }
 
 func (p *parser) object(v *Value, depth int) error {
-	names := map[string]bool{}
+	var names map[string]bool // of a long one: each would be held against all others
 	for more, err := p.first('}'); more || err != nil; more, err = p.next('}') {
 		if err != nil {
 			return err
@@ -181,10 +181,18 @@ func (p *parser) object(v *Value, depth int) error {
 		if m.Name, err = p.string(); err != nil {
 			return err
 		}
-		if names[m.Name] {
+		if names == nil && len(v.Members) >= 32 {
+			names = map[string]bool{}
+			for i := range v.Members {
+				names[v.Members[i].Name] = true
+			}
+		}
+		if names[m.Name] || names == nil && v.Get(m.Name) != nil {
 			return &Error{At: m.Start, What: fmt.Sprintf("key %q is there twice", m.Name)}
 		}
-		names[m.Name] = true
+		if names != nil {
+			names[m.Name] = true
+		}
 		if p.space(); !p.take(":") {
 			return p.want(`":"`)
 		}

@@ -9,7 +9,8 @@ import (
 // Started says what of a SKILL.md some agents start by themselves when they load the
 // skill, past every hook and outside of any run: hooks of its header, a subagent that
 // it names, whose definition may have some, and the commands in its text whose output
-// is put in their place (Claude Code). "" is nothing.
+// is put in their place (Claude Code), or whose arguments name files that it reads. "" is
+// nothing.
 func Started(data []byte) string {
 	switch h := readHeader(data); {
 	case h.has("hooks"):
@@ -28,7 +29,38 @@ func Started(data []byte) string {
 			}
 		}
 	}
+	for _, file := range mentions(text) {
+		if strings.Contains(file, "$") {
+			return "reading files that arguments of the skill name"
+		}
+	}
 	return ""
+}
+
+// mention is how a text names a file that an agent reads by itself when it loads it.
+var mention = regexp.MustCompile(`(?:^|\s)@(?:"([^"]+)"|(\S+))`)
+
+// own are the variables that no argument is put in the place of.
+var own = strings.NewReplacer("${CLAUDE_SKILL_DIR}", ".", "${CLAUDE_SESSION_ID}", "")
+
+func mentions(text string) (files []string) {
+	for _, m := range mention.FindAllStringSubmatch(text, 1000) {
+		file, _, _ := strings.Cut(own.Replace(m[1]+m[2]), "#")
+		files = append(files, file)
+	}
+	return files
+}
+
+// Mentioned gives what in a SKILL.md may be names of files that an agent reads by
+// itself when it loads the skill, once without the marks behind each.
+func Mentioned(data []byte) (files []string) {
+	for _, file := range mentions(string(data)) {
+		files = append(files, file)
+		if word := strings.TrimRight(file, ".,;:!?)]}'`*"); word != file {
+			files = append(files, word)
+		}
+	}
+	return files
 }
 
 // firstLine is what a question has of a command.
@@ -85,11 +117,12 @@ func (h *header) has(key string) bool {
 }
 
 // StartedBy says that an argument given to a skill is, or makes of what stands in its
-// text, a command that [Started] finds: a word of it begins with "!".
+// text, a command that [Started] finds, or a file's name as [Mentioned] gives them: a word
+// of it begins with "!" or "@".
 func StartedBy(argument string) bool {
 	before := ' '
 	for _, r := range argument {
-		if r == '!' && strings.ContainsRune(" \t\r\n\"'`", before) {
+		if (r == '!' || r == '@') && strings.ContainsRune(" \t\r\n\"'`", before) {
 			return true
 		}
 		before = r

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,11 +29,22 @@ func TestStarted(t *testing.T) {
 		head + "context: fork\nagent: mine\n" + end:                                                   "a subagent in its header",
 		head + end + "State: !`git status`\n":                                                         "the command \"git status\"",
 		head + end + "$0!`id`":                                                                        "the command id",
+		head + end + "Look at @$ARGUMENTS now":                                                        "reading files that arguments of the skill name",
+		head + end + "Look at @${CLAUDE_SKILL_DIR}/a.md":                                              "",
 		head + end + "```!\nid >x\n```\n":                                                             "the command \"id >x\"",
 		head + end + "!`" + strings.Repeat("a", 200) + "`":                                            "the command " + strings.Repeat("a", 80),
 		head + end + "!`a\x1b[2Jb`":                                                                   `the command a\x1b[2Jb`,
 	} {
 		if got := policy.Started([]byte(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string][]string{
+		"To a@b.c, `@x`.":                         nil, // the control
+		"See @a/b.md. And @\"c d\".":              {"a/b.md.", "a/b.md", "c d"},
+		"@~/.env#L1-2\n@${CLAUDE_SKILL_DIR}/r.md": {"~/.env", "./r.md"},
+	} {
+		if got := policy.Mentioned([]byte(text)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -48,7 +60,7 @@ func TestStarted(t *testing.T) {
 			t.Errorf("subagent %q: %q, want %q", text, got, want)
 		}
 	}
-	for argument, want := range map[string]bool{"": false, "fix this!": false, "a != b": true, "ab!=c": false, "!`id`": true, "x !`id`": true, "!": true, "x\n```!": true, "a \"!\"": true} {
+	for argument, want := range map[string]bool{"": false, "fix this!": false, "a != b": true, "ab!=c": false, "!`id`": true, "x !`id`": true, "!": true, "x\n```!": true, "a \"!\"": true, "a@b.c": false, "see @x": true, "@": true} {
 		if got := policy.StartedBy(argument); got != want {
 			t.Errorf("argument %q: %v", argument, got)
 		}

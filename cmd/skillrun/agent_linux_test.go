@@ -931,11 +931,12 @@ func TestAskedAgain(t *testing.T) {
 // that a link of the project's has elsewhere is asked about, and one of which the agent
 // itself starts something.
 func TestAgentSkillNames(t *testing.T) {
-	for input, want := range map[string]string{`{"skill": "ev"}`: "", `{"skill": "/ev"}`: "", `{"skill": " ev "}`: "", `{"skill": "EV"}`: "", `{"skill": "p:ev"}`: "", `{"skill": "ev", "command": "zz"}`: "", `{"skill": "led"}`: "ask", `{"skill": "ev", "command": "led"}`: "deny", `{"skill": "starts"}`: "ask", `{"skill": "sub:ev2"}`: "ask"} {
+	for input, want := range map[string]string{`{"skill": "ev"}`: "", `{"skill": "/ev"}`: "", `{"skill": " ev "}`: "", `{"skill": "EV"}`: "", `{"skill": "p:ev"}`: "", `{"skill": "ev", "command": "zz"}`: "", `{"skill": "led"}`: "ask", `{"skill": "ev", "command": "led"}`: "deny", `{"skill": "starts"}`: "ask", `{"skill": "sub:ev2"}`: "ask", `{"skill": "reads"}`: "ask"} {
 		t.Run(input, func(t *testing.T) {
 			a := newAgent(t)
 			a.write("work/.claude/skills/ev/SKILL.md", "---\nname: ev\ndescription: d\nallowed-tools: Read\n---\nhi\n")
 			a.write("work/.claude/skills/starts/SKILL.md", "---\nname: starts\ndescription: d\n---\n!`id`\n")
+			a.write("work/.claude/skills/reads/SKILL.md", "---\nname: reads\ndescription: d\n---\n@../outside/tool/SKILL.md\n")
 			a.write("outside/tool/SKILL.md", "---\nname: led\ndescription: d\n---\nhi\n")
 			if err := os.Symlink(a.outside+"/tool", a.work+"/.claude/skills/led"); err != nil {
 				t.Fatal(err)

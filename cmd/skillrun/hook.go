@@ -172,6 +172,9 @@ func openSession(ctx context.Context, agent *hook.Agent, e *hook.Event) (*decide
 	if err != nil {
 		return nil, nil, err
 	}
+	if at, err := filepath.EvalSymlinks(e.Cwd); err == nil && profiles.Within(d.settings.Workspace, at) {
+		d.settings.Places.Current = at
+	}
 	s, err := session.Start(ctx, d.settings, e.Session)
 	return d, s, err
 }

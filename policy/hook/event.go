@@ -314,7 +314,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 		r.Names = values
 		for i := range e.input.Members {
 			if t.Capability == "context.load" && policy.StartedBy(e.input.Members[i].Value.Text) {
-				return nil, errors.New("a word of its arguments begins with \"!\": some agents start what follows in the skill's text")
+				return nil, errors.New("a word of its arguments begins with \"!\" or \"@\": some agents start or read by themselves what follows")
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"skillrun/audit"
 	"skillrun/policy"
 	"skillrun/policy/scan"
@@ -93,6 +95,7 @@ type candidateSkill struct {
 	grants   []policy.Entry // from its approval
 	already  bool           // it is there, and has not changed
 	started  string         // what an agent starts by itself when it loads it
+	mentions []string       // what may be files that it then reads by itself
 	findings []policy.Finding
 }
 
@@ -112,6 +115,9 @@ func (s *Session) loading(ctx context.Context, dir string, by By) (*candidateSki
 	now := s.now()
 	r := policy.Request{Capability: "context.load", Names: []string{k.Name}, Place: s.place(nil), Time: now, Uses: s.uses("context.load", now)}
 	j := judged{c: policy.Lookup("context.load"), request: r, answer: st.Decide(r)}
+	if k.started == "" && by != ByPath && by != ByUser {
+		k.started = s.reads(st, k)
+	}
 	effect, why, source := s.admits(k, before, by)
 	// What the policy says counts where somebody said it: an entry, or a bound.
 	if a := &j.answer; a.Entry != nil || a.Effect == policy.Deny {
@@ -132,6 +138,24 @@ func (s *Session) loading(ctx context.Context, dir string, by By) (*candidateSki
 	}
 	j.need = Need{Capability: "context.load", Level: j.c.Level, Target: k.Name, Exact: true, Effect: effect, Reason: why, Source: source}
 	return k, []judged{j}, nil
+}
+
+// reads names a file that the agent reads by itself when it loads a skill and that is not
+// the skill's own, and may not be read without asking; "" if there is none.
+func (s *Session) reads(st *policy.State, k *candidateSkill) string {
+	for _, dir := range slices.Compact([]string{cmp.Or(s.set.Places.Current, s.state.Workspace), s.state.Workspace, k.Dir}) {
+		for _, name := range k.mentions {
+			path := s.resolve(name, dir)
+			if _, err := os.Lstat(path); !strings.HasPrefix(path, nowhere) && err != nil || profiles.Within(k.Dir, path) {
+				continue
+			}
+			r := s.requestOf(&Action{}, policy.Request{Capability: "filesystem.read", Paths: []string{name}}, dir, s.now())
+			if j := s.judge(st, r, path, true, ""); j.need.Effect != policy.Allow {
+				return "reading " + shown(name)
+			}
+		}
+	}
+	return ""
 }
 
 // admits is what tier, preset and the skill's own text come to.
@@ -265,6 +289,8 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 		if strings.EqualFold(f.Name, "skill.md") {
 			k.findings = append(k.findings, scan.Injections(f.Name, string(f.Data))...)
 			k.started = cmp.Or(k.started, policy.Started(f.Data))
+			k.mentions = append(k.mentions, policy.Mentioned(f.Data)...)
+			k.mentions = append(k.mentions, policy.Mentioned(norm.NFC.Bytes(f.Data))...) // as agents compose them
 		}
 	}
 	return k, before, nil

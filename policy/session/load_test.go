@@ -552,3 +552,34 @@ func TestLoadStarts(t *testing.T) {
 		}
 	}
 }
+
+// Files that an agent reads by itself since a skill's text names them are judged as it
+// reads them: by what the name leads to, with its letters composed.
+func TestLoadReads(t *testing.T) {
+	w := newWorld(t, "standard")
+	w.file("home/secret", "x\n")
+	w.file("ws/sub/e\u0301/secret", "x\n")
+	for name, to := range map[string]string{"ws/link": "home/secret", "ws/sub/\u00e9": "home"} {
+		if err := os.Symlink(filepath.Join(w.dir, to), filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.set.Places.Current = filepath.Join(w.dir, "ws/sub")
+	dir := w.skill("own/pdf", "")
+	w.file("home/.claude/skills/pdf/r.md", "")
+	s := w.start()
+	for text, want := range map[string]string{
+		"@in.txt @none @~/none @scope/pkg @${CLAUDE_SKILL_DIR}/r.md a@link": "",
+		"see @~/secret.":            "reading ~/secret",
+		"@link":                     "reading link",
+		"@\"../link\"":              "reading ../link",
+		"@e\u0301/secret":           "reading \u00e9/secret",
+		"@/proc/self/cwd/in.txt#L1": "reading /proc/self/cwd/in.txt",
+	} {
+		w.file("home/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: d\n---\n"+text+"\n")
+		v := s.Load(ctx, dir, session.ByAgent)
+		if (v.Effect == policy.Confirm) != (want != "") || !strings.Contains(v.Reason, want) {
+			t.Errorf("%q: %v (%s)", text, v.Effect, v.Reason)
+		}
+	}
+}

@@ -931,7 +931,7 @@ func TestAskedAgain(t *testing.T) {
 // that a link of the project's has elsewhere is asked about, and one of which the agent
 // itself starts something.
 func TestAgentSkillNames(t *testing.T) {
-	for input, want := range map[string]string{`{"skill": "ev"}`: "", `{"skill": "/ev"}`: "", `{"skill": " ev "}`: "", `{"skill": "EV"}`: "", `{"skill": "p:ev"}`: "", `{"skill": "ev", "command": "zz"}`: "", `{"skill": "led"}`: "ask", `{"skill": "ev", "command": "led"}`: "deny", `{"skill": "starts"}`: "ask", `{"skill": "sub:ev2"}`: "ask", `{"skill": "reads"}`: "ask"} {
+	for input, want := range map[string]string{`{"skill": "ev"}`: "", `{"skill": "/ev"}`: "", `{"skill": " ev "}`: "", `{"skill": "EV"}`: "", `{"skill": "p:ev"}`: "", `{"skill": "ev", "command": "EV"}`: "", `{"skill": "ev", "command": "zz"}`: "deny", `{"skill": "led"}`: "ask", `{"skill": "ev", "command": "led"}`: "deny", `{"skill": "starts"}`: "ask", `{"skill": "sub:ev2"}`: "ask", `{"skill": "reads"}`: "ask"} {
 		t.Run(input, func(t *testing.T) {
 			a := newAgent(t)
 			a.write("work/.claude/skills/ev/SKILL.md", "---\nname: ev\ndescription: d\nallowed-tools: Read\n---\nhi\n")

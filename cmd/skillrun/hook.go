@@ -305,12 +305,15 @@ func projectProxies(agent *hook.Agent, workspace string, from ...string) map[str
 func (d *decider) decide(ctx context.Context, s *session.Session, e *hook.Event, passed *call) session.Verdict {
 	if r := &e.Requests[0]; r.Capability == "context.load" {
 		found := map[string]skill.Found{}
+		unknown := false
 		for _, name := range r.Names {
 			if f, ok := d.skillNamed(name); ok {
 				found[f.Dir] = f
+			} else {
+				unknown = true
 			}
 		}
-		if len(found) > 1 {
+		if len(found) > 1 || unknown && len(found) > 0 {
 			return session.Verdict{Reason: "one call names several skills"}
 		}
 		for dir, f := range found {

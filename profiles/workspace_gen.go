@@ -124,6 +124,7 @@ var controlRows = []controlRow{
 	{Match: "*devfile.yaml", Reason: "commands that a hosted editor runs when it opens this", UnlessWithin: true},
 	{Match: ".mcp.json", Reason: "servers that agents start"},
 	{Holds: []string{"settings.json", "settings.local.json", "hooks", "commands", "agents", "skills", "rules", "output-styles"}, Match: ".claude", Reason: "settings, hooks, skills and commands of the agent"},
+	{Holds: []string{"plugin.json", "marketplace.json"}, Match: ".claude-plugin", Reason: "hooks and servers of an agent's plugin, which a workspace may be", UnlessWithin: true},
 	{Match: "CLAUDE.local.md", Reason: "instructions that the agent obeys"},
 	{Match: "AGENTS.override.md", Reason: "instructions that the agent obeys"},
 	{Match: "AGENTS.local.md", Reason: "instructions that the agent obeys"},

@@ -61,6 +61,7 @@ func TestProtected(t *testing.T) {
 		{"write", "~/.ssh/authorized_keys", policy.Confirm, "secrets.write"},
 		{"delete", "~/.ssh", policy.Confirm, "secrets.delete"},
 		{"write", ".git/hooks/pre-commit", policy.Confirm, "policy.expand"},
+		{"write", ".claude-plugin/plugin.json", policy.Confirm, "policy.expand"},
 		// A name is protected whatever it leads to, a repository whatever leads there.
 		{"read", "svc/.env", policy.Confirm, "secrets.read"},
 		{"read", "svc/x", policy.Allow, "filesystem.read"},

@@ -149,7 +149,7 @@ func Compose(in Input) (*Set, []Finding, error) {
 	s.pool = newLayer("manifest", false, pool)
 	for i := 1; i < len(docs); i++ {
 		l := newLayer(docs[i].File, false, docs[i].Entries)
-		findings = append(findings, disagreements(&s.pool, &l, docs[0], docs[i])...)
+		findings = append(findings, disagreements(&s.pool, &l, docs[0], docs[i], in.Grants)...)
 		s.ceilings = append(s.ceilings, l)
 	}
 	for _, d := range in.Ceilings {
@@ -197,7 +197,8 @@ func precedence(file string) int {
 // disagreements reports capabilities that only one of two manifests of a skill
 // names, each, and those that the other one is stricter about, together. A header
 // names tools and states no effect: who asks about one of them does not disagree.
-func disagreements(a, b *layer, da, db *Document) []Finding {
+// What the user grants is none.
+func disagreements(a, b *layer, da, db *Document, grants []Entry) []Finding {
 	var found []Finding
 	one := func(l, other *layer, own, d *Document) {
 		var stricter []string
@@ -210,6 +211,7 @@ func disagreements(a, b *layer, da, db *Document) []Finding {
 			}
 			last = e.Capability
 			switch o := other.of(e.Capability); {
+			case slices.ContainsFunc(grants, func(g Entry) bool { return g.Capability == e.Capability && !g.Constraints.Scoped }):
 			case len(o) == 0:
 				found = append(found, Finding{e.Pos, fmt.Sprintf("%s is not in %s: it is not granted", e.Capability, Escape(d.File))})
 			case o[0].Effect == Confirm && own.Form == Header:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -303,6 +304,9 @@ func (j *job) enlist(state string, p *profiles.Profile) (*os.File, error) {
 	return registered(state, p)
 }
 
+// interpreters are those of scripts, by the ends of their names.
+var interpreters = map[string]string{".cjs": "node", ".js": "node", ".mjs": "node", ".pl": "perl", ".py": "python3", ".rb": "ruby"}
+
 // unstartable says what a first word may be a slip for that names no program.
 func (j *job) unstartable(word string) string {
 	program, _, several := strings.Cut(word, " ")
@@ -315,7 +319,7 @@ func (j *job) unstartable(word string) string {
 	case info.IsDir():
 		return "that is a directory"
 	case info.Mode().Perm()&0o111 == 0:
-		return "its mode has no x: chmod +x, or give it to its interpreter, as in bash " + quote(word)
+		return "its mode has no x: chmod +x, or give it to its interpreter, as in " + cmp.Or(interpreters[filepath.Ext(word)], "bash") + " " + quote(word)
 	}
 	return ""
 }

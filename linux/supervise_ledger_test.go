@@ -101,7 +101,7 @@ func TestLedgerSecrets(t *testing.T) {
 
 // A run that has many control files and moves what holds them as often as it can has
 // its end told all the same, in bounded words, which say that they are not all.
-func TestLedgerControlsBounded(t *testing.T) {
+func TestLedgerControlsBounds(t *testing.T) {
 	l := newLedger()
 	deep := "/w/" + strings.Repeat("d/", 500)
 	for i := range controlsMost {

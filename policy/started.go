@@ -38,13 +38,12 @@ func Started(data []byte) string {
 }
 
 // mention is how a text names a file that an agent reads by itself when it loads it.
-var mention = regexp.MustCompile(`(?:^|\s)@(?:"([^"]+)"|(\S+))`)
-
-// own are the variables that no argument is put in the place of.
-var own = strings.NewReplacer("${CLAUDE_SKILL_DIR}", ".", "${CLAUDE_SESSION_ID}", "")
+const mention = `(?:^|\s)@(?:"([^"]+)"|(\S+))`
 
 func mentions(text string) (files []string) {
-	for _, m := range mention.FindAllStringSubmatch(text, 1000) {
+	// The variables that no argument is put in the place of.
+	own := strings.NewReplacer("${CLAUDE_SKILL_DIR}", ".", "${CLAUDE_SESSION_ID}", "")
+	for _, m := range regexp.MustCompile(mention).FindAllStringSubmatch(text, 1000) {
 		file, _, _ := strings.Cut(own.Replace(m[1]+m[2]), "#")
 		files = append(files, file)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -304,8 +303,20 @@ func (j *job) enlist(state string, p *profiles.Profile) (*os.File, error) {
 	return registered(state, p)
 }
 
-// interpreters are those of scripts, by the ends of their names.
-var interpreters = map[string]string{".cjs": "node", ".js": "node", ".mjs": "node", ".pl": "perl", ".py": "python3", ".rb": "ruby"}
+// interpreterOf names that of a script by the end of its name.
+func interpreterOf(script string) string {
+	switch filepath.Ext(script) {
+	case ".py":
+		return "python3"
+	case ".js", ".cjs", ".mjs":
+		return "node"
+	case ".pl":
+		return "perl"
+	case ".rb":
+		return "ruby"
+	}
+	return "bash"
+}
 
 // unstartable says what a first word may be a slip for that names no program.
 func (j *job) unstartable(word string) string {
@@ -319,7 +330,7 @@ func (j *job) unstartable(word string) string {
 	case info.IsDir():
 		return "that is a directory"
 	case info.Mode().Perm()&0o111 == 0:
-		return "its mode has no x: chmod +x, or give it to its interpreter, as in " + cmp.Or(interpreters[filepath.Ext(word)], "bash") + " " + quote(word)
+		return "its mode has no x: chmod +x, or give it to its interpreter, as in " + interpreterOf(word) + " " + quote(word)
 	}
 	return ""
 }

@@ -156,8 +156,8 @@ func TestFaultsNameTheirMember(t *testing.T) {
 	}
 	for _, c := range []struct{ agent, event, want string }{
 		{"copilot", copilot(`{"command":"ls"}`), "<nil>"},
-		{"copilot", copilot(`{"command":"ls","command":"id"}`), `toolArgs, in its text: at byte 25: "command" is there twice`},
-		{"copilot", copilot(`{"command":`), "toolArgs, in its text: at byte 11: the text ends too early"},
+		{"copilot", copilot(`{"command":"ls","command":"id"}`), `toolArgs, in its text: at byte 16: key "command" is there twice`},
+		{"copilot", copilot(`{"command":`), "toolArgs, in its text: at byte 11: want a value"},
 		{"copilot", copilot(`["ls"]`), "toolArgs is not an object"},
 		{"cursor", cursor(`"workspace_roots":["/work"],`), "<nil>"},
 		{"cursor", cursor(`"cwd":"","workspace_roots":[],`), "no cwd, and workspace_roots names no directory"},

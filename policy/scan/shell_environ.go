@@ -39,14 +39,14 @@ var (
 )
 
 // How the programs of awk, jq and yq name the environment, or a variable of it.
-var (
-	environOfAwk = regexp.MustCompile(`ENVIRON(?:\["(\w+)"\])?`)
-	environOfJq  = regexp.MustCompile(`(?:\$ENV|(?:^|[^.\w"{,$])(?:str)?env)\b(?:\.(\w+)|\((\w+)\))?|\benvsubst\b`)
+const (
+	environOfAwk = `ENVIRON(?:\["(\w+)"\])?`
+	environOfJq  = `(?:\$ENV|(?:^|[^.\w"{,$])(?:str)?env)\b(?:\.(\w+)|\((\w+)\))?|\benvsubst\b`
 )
 
 // environOf records what a program reads of the environment.
-func (sh *shell) environOf(names *regexp.Regexp, program string, pos policy.Pos) {
-	for _, m := range names.FindAllStringSubmatch(program, maxSteps) {
+func (sh *shell) environOf(names, program string, pos policy.Pos) {
+	for _, m := range regexp.MustCompile(names).FindAllStringSubmatch(program, maxSteps) {
 		if name := strings.Join(m[1:], ""); name != "" {
 			sh.variable(name, pos)
 		} else {

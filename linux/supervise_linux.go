@@ -622,16 +622,19 @@ func (r *request) valid() bool {
 
 func (r *request) reply(val int64, e unix.Errno, flags uint32) {
 	r.settle()
-	// First, since the caller closes its own next, and a socket of which somebody else
-	// has a copy keeps its port, and its other end from seeing it closed.
-	r.a.close()
-	r.b.close()
+	if r.a.parent < 0 {
+		// Before the caller closes its own: a socket of which somebody else has a copy
+		// keeps its port, and its other end from seeing it closed.
+		r.a.close()
+	}
 	resp := response{id: r.id, val: val, err: -int32(e), flags: flags}
 	if e != 0 {
 		resp.val = 0
 	}
 	// ENOENT: the caller is gone, and with it the question.
 	listen(r.s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&resp))
+	r.a.close()
+	r.b.close()
 }
 
 func (r *request) fail(e unix.Errno)  { r.reply(0, e, 0) }

@@ -12,14 +12,16 @@ type Process struct {
 // namespaces nor subreapers: a process that leaves its group and whose parent
 // ends belongs to launchd. Whoever was seen as a descendant once is remembered.
 type Descendants struct {
-	group int           // 0 once a stranger has its number
-	known map[int]int64 // PID -> start
+	group  int           // 0 once a stranger has its number
+	parent int           // of the leader
+	known  map[int]int64 // PID -> start, 0 if it is not known yet
 }
 
 // NewDescendants begins with the run's first process, the leader of its own
-// process group.
+// process group. One that the table did not show yet, without a start, is known by its
+// parent, which no stranger has.
 func NewDescendants(leader Process) *Descendants {
-	return &Descendants{group: leader.PID, known: map[int]int64{leader.PID: leader.Started}}
+	return &Descendants{group: leader.PID, parent: leader.Parent, known: map[int]int64{leader.PID: leader.Started}}
 }
 
 // See takes a look at the process table: it remembers the children of those
@@ -27,7 +29,11 @@ func NewDescendants(leader Process) *Descendants {
 // alive, in order.
 func (d *Descendants) See(table []Process) []int {
 	for _, p := range table {
-		if p.PID == d.group && p.Started != d.known[p.PID] {
+		switch {
+		case p.PID != d.group:
+		case d.known[p.PID] == 0 && p.Parent == d.parent:
+			d.known[p.PID] = p.Started
+		case d.known[p.PID] != p.Started:
 			d.group = 0
 		}
 	}

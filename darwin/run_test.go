@@ -169,4 +169,12 @@ func TestDescendants(t *testing.T) {
 	see(nil, shell, darwin.Process{PID: 13, Parent: 5, Group: 5, Started: 9})
 	// So was that of the leader, and of its group.
 	see(nil, darwin.Process{PID: 10, Parent: 5, Group: 10, Started: 9}, darwin.Process{PID: 15, Parent: 10, Group: 10, Started: 10})
+	// A leader that was in no table when the run began is found later; a stranger of its
+	// number is not.
+	for parent, want := range map[int][]int{5: {10, 12}, 1: nil} {
+		d = darwin.NewDescendants(darwin.Process{PID: 10, Parent: 5})
+		see(nil, shell)
+		leader.Parent = parent
+		see(want, leader, shell, darwin.Process{PID: 12, Parent: 10, Group: 10, Started: 2})
+	}
 }

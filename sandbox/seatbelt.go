@@ -223,7 +223,10 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
 	kill := func() {
-		if t.end() != nil {
+		t.end()
+		// Whatever the table shows of it. It has not been waited for, as far as is known,
+		// and so its number is its own.
+		if len(ended) == 0 {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

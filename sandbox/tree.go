@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -32,7 +33,7 @@ func newTree(pid int, table func() ([]darwin.Process, error)) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	leader := darwin.Process{PID: pid}
+	leader := darwin.Process{PID: pid, Parent: os.Getpid()}
 	for _, p := range rows {
 		if p.PID == pid {
 			leader = p

@@ -38,6 +38,7 @@ type mac struct {
 	looks   chan struct{} // gets a value after each look at the process table, if anybody waits
 	log     string        // what the log prints; TAG stands for the run's
 	out     bytes.Buffer
+	blind   bool // the process table shows nothing
 }
 
 // through is a sandbox-exec that runs what comes after "--".
@@ -96,6 +97,9 @@ func (m *mac) run(t *testing.T) (sandbox.Result, error) {
 // processes reads Linux's process table, zombies left out.
 func (m *mac) processes() ([]darwin.Process, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if m.blind {
+		files = nil
+	}
 	var table []darwin.Process
 	for _, file := range files {
 		b, err := os.ReadFile(file)
@@ -398,6 +402,15 @@ func TestSeatbeltWallClock(t *testing.T) {
 			t.Errorf("%d is alive, or %d were killed: %v", pid, r.Killed, err)
 		}
 		return
+	}
+}
+
+// A command that the process table never shows is ended by its number.
+func TestSeatbeltWallClockBlind(t *testing.T) {
+	m := newMac(t, through, "/bin/sleep", "600")
+	m.spec.Profile.Limits.Wall, m.blind = time.Second, true
+	if r, err := m.run(t); err != nil || !r.TimedOut || r.Status.Signal() != syscall.SIGKILL {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

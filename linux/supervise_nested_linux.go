@@ -30,6 +30,7 @@ type inner struct {
 	mark     mark
 	parts    uint64 // of span, given to runs inside
 	launcher int    // pidfd
+	size     int    // bytes of its description
 	over     bool
 
 	// Until it is over. Each of these lists is that of the run around it, with
@@ -57,6 +58,7 @@ type nested struct {
 const (
 	nestedLive = 64      // at a time
 	nestedEver = 1 << 14 // in the life of the run around them
+	nestedHeld = 8 << 20 // bytes of what describes those that live
 )
 
 // markOf reads the limits of a thread's process.
@@ -204,13 +206,27 @@ func (r *request) room() (interval, unix.Errno) {
 	case !left || len(n.runs) >= nestedEver:
 		return interval{}, unix.ENOSPC
 	}
-	if len(n.live) >= nestedLive {
-		n.sweep()
-	}
-	if len(n.live) >= nestedLive {
+	if !n.fits(0) {
 		return interval{}, unix.EAGAIN
 	}
 	return part, 0
+}
+
+// fits says whether there is room for a run with so long a description, beside
+// those whose launchers live.
+func (n *nested) fits(size int) bool {
+	room := func() bool {
+		held := size
+		for _, in := range n.live {
+			held += in.size
+		}
+		return len(n.live) < nestedLive && held <= nestedHeld
+	}
+	if room() {
+		return true
+	}
+	n.sweep()
+	return room()
 }
 
 // sweep ends runs whose launchers are gone.
@@ -270,6 +286,9 @@ func (r *request) narrow() unix.Errno {
 	if size := r.args[3]; size < nestedAnswer || size > nestedMost {
 		return unix.E2BIG
 	}
+	if !r.s.nested.fits(int(r.args[3])) {
+		return unix.EAGAIN
+	}
 	text := make([]byte, r.args[3])
 	if e := r.read(r.args[2], text); e != 0 {
 		return e
@@ -278,7 +297,7 @@ func (r *request) narrow() unix.Errno {
 	if err != nil {
 		return unix.EINVAL
 	}
-	in := &inner{name: about.Run, outer: r.inner, interval: part, mark: part.mark(), launcher: -1}
+	in := &inner{name: about.Run, outer: r.inner, interval: part, mark: part.mark(), launcher: -1, size: len(text)}
 	if e := r.describe(in, about); e != 0 {
 		in.release()
 		return e

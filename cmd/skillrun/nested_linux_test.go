@@ -323,16 +323,19 @@ good = b"""{"run": "0123456789ab", "profile": {}, "own": [], "denied": [], "redi
 print("bad", [tell(b"narrow", bytes(bad)) for bad in (b"", b"{" * 64, b"\xff" * 64, good[:-1], good.replace(b"umask", b"UMASK!"), good.replace(b"{}", b"[]"),
     good.replace(b"\"handled_fs\": 1", b"\"handled_fs\": 0"), good.replace(b"\"own\": []", b"\"own\": [\"L25vbmU=\"]"),
     good.replace(b"{}", b"{\"workspace\": \"relative\"}"), good + b"{}", good.replace(b"[]", b"[\"bm9uZQ==\"]", 1), good.replace(b"89ab", b""))])
-print("long", tell(b"narrow", b"", 1 << 21), "elsewhere", tell(b"narrow", None, 64), "over", tell(b"over", b"", 1), "other", tell(b"other", b""))
+big, many = good.ljust(1 << 20), 0
+while many < 100 and tell(b"narrow", ctypes.create_string_buffer(big, 1 << 20), 1 << 20) > 0: many += 1
+print("big", many, [tell(b"over", b"", n + 1) for n in range(many)])
+print("long", tell(b"narrow", b"", 1 << 21), "elsewhere", tell(b"narrow", None, 64), "over", tell(b"over", b"", 99), "other", tell(b"other", b""))
 made = 0
 while made < 100 and tell(b"narrow", ctypes.create_string_buffer(good, len(good)), len(good)) > 0: made += 1
 print("made", made, flush=True)
 def run(): print(subprocess.run(["./skillrun", "--", "true"], capture_output=True, text=True).returncode, flush=True)
 run()
-print("over", tell(b"over", b"", 3), flush=True)
+print("over", tell(b"over", b"", many + 3), flush=True)
 run()'`
 	eachOuter(t, func(o *outerRun, inside bool) {
-		want := "bad [-7, -22, -22, -22, -22, -22, -42, -20, -22, -22, -22, -22]\nlong -7 elsewhere -14 over -13 other -95\nmade 64\n125\nover 0\n0\n"
+		want := "bad [-7, -22, -22, -22, -22, -22, -42, -20, -22, -22, -22, -22]\nbig 8 [0, 0, 0, 0, 0, 0, 0, 0]\nlong -7 elsewhere -14 over -13 other -95\nmade 64\n125\nover 0\n0\n"
 		out := o.bash(script)
 		if !inside { // the control: nobody listens to these names, and the run is in no other
 			_, out, _ = strings.Cut(out, "made ")

@@ -286,6 +286,8 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", "parallel convert {} -resize 50% b.png ::: a.png", "filesystem.read a.png; filesystem.write b.png"},
 	{"shell", "openssl enc -in a -pass env:B_PASS", "filesystem.read a; secrets.read $B_PASS"},
 	{"shell", "yarn eslint --fix a.js", "filesystem.read a.js; filesystem.write a.js; source_code.execute ."},
+	{"shell", "yarn exec eslint --fix a.js", "filesystem.read a.js; filesystem.write a.js; source_code.execute ."},
+	{"shell", "pnpm exec -c 'cat a && rm b'", "filesystem.delete b; filesystem.read a; source_code.execute ."},
 	{"shell", "yarn workspace a add b", "package.install b"},
 	// Out of the home directory; the environment by other names.
 	{"shell", "cat ~/../../etc/passwd", "filesystem.read ~/../../etc/passwd"},

@@ -17,7 +17,8 @@ type Features struct {
 	Outer FilterFeatures `json:"outer,omitempty"`
 	// Namespaces says that the run can have its own, with mounts in them.
 	Namespaces bool `json:"namespaces"`
-	// NetNamespace says that it can have its own network as well.
+	// NetNamespace says that it can have its own network as well, and that a
+	// supervisor can fetch the sockets that it makes there (pidfd_getfd, 5.6).
 	NetNamespace bool `json:"net_namespace"`
 	// Children says that the kernel lists a process's children, so that no
 	// orphan of a run is missed (CONFIG_PROC_CHILDREN, and a /proc).

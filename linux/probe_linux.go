@@ -47,7 +47,9 @@ func Probe() Features {
 	f.Children = unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 	f.Capabilities = capabilities()
 	f.Namespaces = f.Outer == 0 && unix.Access("/proc/self/ns/user", unix.F_OK) == nil && !(filtered && refusesNamespaces())
-	f.NetNamespace = f.Namespaces
+	// A supervisor that could not fetch the run's sockets would have to make them, and
+	// could only in its own network.
+	f.NetNamespace = f.Namespaces && (!f.Notify || fetches())
 	return f
 }
 
@@ -56,7 +58,7 @@ func Probe() Features {
 func ProbeDeep() Features {
 	f := Probe()
 	f.Namespaces = TryNamespaces() == nil
-	f.NetNamespace = f.Namespaces && tryNamespaces(AllNamespaces|NSNet) == nil
+	f.NetNamespace = f.NetNamespace && f.Namespaces && tryNamespaces(AllNamespaces|NSNet) == nil
 	if f.Notify {
 		f.Notify = tryListener()
 	}

@@ -71,7 +71,7 @@ type Supervision struct {
 	// them, as in containers that refuse it.
 	KeepSockets bool
 	// OwnNetwork says that the run has a network namespace of its own: no
-	// internet socket may then be made here, outside of it.
+	// socket may then be made here, outside of it, so that pidfd_getfd is needed.
 	OwnNetwork bool
 	// Meets is asked, with OwnNetwork, whether a stream or datagrams to dst meet
 	// a gate that takes them at once, and may open it there; or with which error
@@ -242,6 +242,9 @@ func NewSupervisor(c Supervision) (*Supervisor, error) {
 		err = s.share.err
 	}
 	s.copies.probe(c.KeepSockets)
+	if c.OwnNetwork && !s.copies.getfd && err == nil {
+		err = errors.New("cannot supervise sockets of another network namespace without pidfd_getfd")
+	}
 	s.kept.limit()
 	if c.Egress != nil && err == nil {
 		s.inet, err = newInet(s, c.Egress, &c.Profile.Network)

@@ -54,21 +54,24 @@ type sockets struct {
 // be connected.
 const copiesMost = 512
 
-// probe finds out whether pidfd_getfd is to be had, on ourselves.
 func (k *sockets) probe(keep bool) {
 	k.copies, k.bound, k.gone = map[uint64]int{}, map[uint64][]byte{}, map[uint64]bool{}
-	if keep {
-		return
-	}
+	k.getfd = !keep && fetches()
+}
+
+// fetches finds out whether pidfd_getfd is to be had, on ourselves.
+func fetches() bool {
 	pidfd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
-		return
+		return false
 	}
 	defer unix.Close(pidfd)
-	if fd, err := unix.PidfdGetfd(pidfd, pidfd, 0); err == nil {
-		unix.Close(fd)
-		k.getfd = true
+	fd, err := unix.PidfdGetfd(pidfd, pidfd, 0)
+	if err != nil {
+		return false
 	}
+	unix.Close(fd)
+	return true
 }
 
 func (k *sockets) keep(fd int) {
@@ -346,11 +349,9 @@ func serveSocket(r *request) {
 		}
 		r.refuse(rule)
 		return
-	} else if r.s.copies.getfd || r.s.config.OwnNetwork {
+	} else if r.s.copies.getfd {
 		// What the filter lets pass here it lets pass: nothing is decided,
-		// and the arguments are numbers that cannot change any more. In a
-		// network of its own the caller must make it itself; where it cannot
-		// be fetched, it then cannot be connected.
+		// and the arguments are numbers that cannot change any more.
 		r.resume()
 		return
 	}

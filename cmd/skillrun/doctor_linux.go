@@ -22,7 +22,7 @@ func diagnose() ([]check, any) {
 			"Linux 5.0; only one tool in a chain can listen: run outside the other one, unless that is skillrun, which then rules for both"},
 		{"namespaces", f.Namespaces, "masks, private /tmp and process list",
 			"Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for this program; Docker: nothing to do, Landlock and the supervisor hold what matters"},
-		{"net-namespace", f.NetNamespace, "a network of the run's own", "as for namespaces"},
+		{"net-namespace", f.NetNamespace, "a network of the run's own", "as for namespaces, and a container that allows pidfd_getfd(2), else the supervisor leads the run's connections"},
 		{"children", f.Children, "no process of a run is lost without a pid namespace", "a kernel with CONFIG_PROC_CHILDREN and a mounted /proc"},
 		{"pidfd", f.Pidfd, "processes held by descriptor", "Linux 5.3"},
 		{"close-range", f.CloseRange, "inherited descriptors closed", "Linux 5.11"},

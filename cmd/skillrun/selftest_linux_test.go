@@ -59,6 +59,11 @@ func blind() {
 		{Code: ret, K: unix.SECCOMP_RET_ERRNO},
 		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
 	}
+	filtered(code)
+}
+
+// filtered becomes the command that follows its name and one argument, under a filter.
+func filtered(code []unix.SockFilter) {
 	runtime.LockOSThread() // no_new_privs is a thread's, and the filter wants it
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		log.Fatal(err)

@@ -42,10 +42,8 @@ type inet struct {
 	// only this run listens: what it serves to its own processes stands there,
 	// whatever loopback address it asked for.
 	private4, private6 netip.Addr
-	// nowhere is where refused streams are led, an address that the socket
-	// nobody has.
-	nobody  int
-	nowhere netip.AddrPort
+	// nobody is the socket that has the address of [inet.nowhere].
+	nobody int
 
 	mu      sync.Mutex
 	sockets map[uint64]*inetSocket // by inode number
@@ -77,7 +75,6 @@ type inetSocket struct {
 	asked  netip.AddrPort // the address that the caller thinks it has
 	actual netip.AddrPort // a stream's, where it is bound
 	peer   netip.AddrPort // what it is connected to, as the caller sees it
-	led    netip.AddrPort // what it really is, or is to be
 	end    *datagramEnd   // of datagram sockets
 	at     *list.Element
 }
@@ -260,104 +257,75 @@ func (n *inet) connect(r *request, k *inetSocket) {
 		r.fail(e)
 		return
 	}
-	dst = specified(dst)
-	if other := n.server(dst); other != nil {
-		if e := n.copyOf(r, k); e != 0 {
-			r.fail(e)
-			return
-		}
-		r.perform(func(r *request) unix.Errno { // may wait for the run itself
-			e := n.lead(k, r.a.fd, dst, other.actual, nil, connectRaw)
-			if e == 0 || e == unix.EINPROGRESS {
-				n.mu.Lock()
-				n.letGo(k)
-				n.mu.Unlock()
-			}
-			return e
-		})
-		return
-	}
-	if dst.Addr().Is6() && !dst.Addr().IsLoopback() {
-		// As without us, so that programs turn to IPv4.
-		if _, e := source(dst); e != 0 {
-			r.fail(e)
-			return
-		}
-	}
-	door, register, ok := n.egress.Connect(dst)
-	if !r.valid() {
-		r.fail(unix.EINTR)
-		return
-	}
-	n.mu.Lock()
-	fd := k.fd
-	n.mu.Unlock()
-	switch {
-	case fd < 0:
-		r.fail(unix.EACCES)
-		return
-	case !ok:
-		n.answer(r, k, n.turnAway(k, fd))
-		return
-	}
-	// The gate always accepts at once.
-	n.answer(r, k, n.lead(k, fd, dst, door, register, connectSoon))
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if k.state != inetFresh {
-		n.letGo(k)
-	}
-}
-
-// answer tells the caller of a connect that was tried on the resolving thread,
-// or has it wait elsewhere.
-func (n *inet) answer(r *request, k *inetSocket, e unix.Errno) {
-	if e != errWaits {
-		r.fail(e)
-		return
-	}
 	if e := n.copyOf(r, k); e != 0 {
 		r.fail(e)
 		return
 	}
-	n.mu.Lock()
-	led := inetRaw(k.led, k.six) // which is under way
-	n.mu.Unlock()
+	dst = specified(dst)
+	to, register, e := n.way(dst)
+	refused := e == unix.ECONNREFUSED
+	if refused {
+		to, e = n.nowhere()
+	}
+	if e != 0 {
+		r.fail(e)
+		return
+	}
+	// The gate accepts at once and nobody refuses at once, but the run itself may
+	// do neither, and options of a socket can have it drop every answer.
 	r.perform(func(r *request) unix.Errno {
-		e := connectRaw(r.a.fd, led)
-		if e == 0 {
+		if refused {
+			return n.connectTo(k, r.a.fd, to)
+		}
+		e := n.lead(k, r.a.fd, dst, to, register)
+		if e == 0 || e == unix.EINPROGRESS {
 			n.mu.Lock()
-			k.state = inetConnected
+			n.letGo(k)
 			n.mu.Unlock()
 		}
 		return e
 	})
 }
 
-// turnAway connects a stream to a port at which nobody listens and nobody else
-// can: the kernel then refuses it as it refuses any, at once or, where the
-// caller does not block, later. Only the resolving thread calls it.
-func (n *inet) turnAway(k *inetSocket, fd int) unix.Errno {
+// way gives where a stream that wants to go to dst is led, and who is to be told of
+// its own address.
+func (n *inet) way(dst netip.AddrPort) (to netip.AddrPort, register func(netip.AddrPort), e unix.Errno) {
+	if other := n.server(dst); other != nil {
+		return other.actual, nil, 0
+	}
+	if dst.Addr().Is6() && !dst.Addr().IsLoopback() {
+		// As without us, so that programs turn to IPv4.
+		if _, e := source(dst); e != 0 {
+			return to, nil, e
+		}
+	}
+	to, register, ok := n.egress.Connect(dst)
+	if !ok {
+		return to, nil, unix.ECONNREFUSED
+	}
+	return to, register, 0
+}
+
+// nowhere gives an address at which nobody listens and nobody else can. The kernel
+// refuses a stream that is led there as it refuses any, at once or, where the caller
+// does not block, later. Only the resolving thread calls it.
+func (n *inet) nowhere() (netip.AddrPort, unix.Errno) {
 	if n.nobody < 0 {
 		var e unix.Errno
 		if n.nobody, e = n.newStream(unix.AF_INET, unix.SOCK_STREAM, 0); e != 0 {
-			return unix.ECONNREFUSED
+			return netip.AddrPort{}, unix.ECONNREFUSED
 		}
-		if bindRaw(n.nobody, inetRaw(netip.AddrPortFrom(n.private4, 0), false)) == 0 {
-			n.nowhere = localOf(n.nobody)
-		}
+		bindRaw(n.nobody, inetRaw(netip.AddrPortFrom(n.private4, 0), false))
 	}
-	if !n.nowhere.IsValid() {
-		return unix.ECONNREFUSED
+	at := localOf(n.nobody)
+	if at.Port() == 0 {
+		return at, unix.ECONNREFUSED
 	}
-	return n.connectTo(k, fd, n.nowhere, connectSoon)
+	return at, 0
 }
 
-// connectTo connects a stream to an IPv4 address.
-func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort, connect func(int, []byte) unix.Errno) unix.Errno {
-	n.mu.Lock()
-	k.led = to
-	n.mu.Unlock()
+// connectTo connects a stream to where it is led.
+func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
 	if n.roams {
 		if e := stay(fd); e != 0 {
 			return e
@@ -366,7 +334,7 @@ func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort, connect func(
 	if k.six {
 		n.openToFour(k, fd) // fails if it is bound; so does what follows
 	}
-	return connect(fd, inetRaw(to, k.six))
+	return connectRaw(fd, inetRaw(to, k.six))
 }
 
 // openToFour has a stream of IPv6 take addresses of IPv4, whatever the caller
@@ -381,9 +349,9 @@ func (n *inet) openToFour(k *inetSocket, fd int) bool {
 }
 
 // lead connects a stream that wants to go to dst to where it is led.
-func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort), connect func(int, []byte) unix.Errno) unix.Errno {
-	e := n.connectTo(k, fd, to, connect)
-	if e != 0 && e != unix.EINPROGRESS && e != errWaits {
+func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
+	e := n.connectTo(k, fd, to)
+	if e != 0 && e != unix.EINPROGRESS {
 		return e
 	}
 	if register != nil {

@@ -424,29 +424,6 @@ func connectRaw(fd int, raw []byte) unix.Errno {
 	return e
 }
 
-// connectSoon connects to what answers at once, on the resolving thread. It
-// gives errWaits if the caller is to wait for it elsewhere all the same: options
-// of its socket can have it drop every answer.
-func connectSoon(fd int, raw []byte) unix.Errno {
-	if nonblocking(fd) {
-		return connectRaw(fd, raw)
-	}
-	own, err := unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
-	if err != nil {
-		return errno(err)
-	}
-	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 20_000})
-	e := connectRaw(fd, raw)
-	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, own)
-	if e == unix.EINPROGRESS {
-		return errWaits
-	}
-	return e
-}
-
-// errWaits is no error of the kernel's: the call is under way.
-const errWaits = unix.Errno(1 << 15)
-
 func bindRaw(fd int, raw []byte) unix.Errno {
 	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
 	return e
@@ -565,18 +542,7 @@ func serveConnect(r *request) {
 	case !r.s.copies.getfd || len(raw) > nameMax:
 		r.perform(connect)
 		return
-	case meets:
-		if !r.valid() {
-			r.fail(unix.EINTR)
-			return
-		}
-		if e := connectSoon(r.a.fd, raw); e != errWaits {
-			r.fail(e)
-			return
-		}
-		r.perform(connect)
-		return
-	case own && nonblocking(r.a.fd):
+	case own && !meets && nonblocking(r.a.fd):
 		r.perform(connect)
 		return
 	}
@@ -590,9 +556,8 @@ func serveConnect(r *request) {
 }
 
 // ownNetwork gives the address that a stream's connect in the run's own network
-// means, and whether it meets the gate: it then cannot wait, and another thread
-// is not worth its waking. Datagrams never wait: for them it only has the gate
-// opened. An error is what the call fails with.
+// means, and whether it meets the gate, which does not miss it. For datagrams it
+// only has the gate opened. An error is what the call fails with.
 func (r *request) ownNetwork(a *address) (dst netip.AddrPort, own, meets bool, e unix.Errno) {
 	if r.s.config.Meets == nil || r.s.config.Missed == nil {
 		return dst, false, false, 0

@@ -3,6 +3,7 @@ package linux
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net/netip"
 	"os"
 	"sync"
@@ -73,36 +74,49 @@ func (n *inet) carry(k *inetSocket) {
 	if err != nil {
 		return
 	}
-	raw.Read(func(fd uintptr) bool { return !n.drain(k, int(fd)) })
+	raw.Read(func(fd uintptr) bool {
+		for {
+			if err := n.drain(k, int(fd), 1); err != nil {
+				return err != unix.EAGAIN
+			}
+		}
+	})
 }
 
-// drain passes on what the caller has sent so far without an address, and says
-// whether more may come.
-func (n *inet) drain(k *inetSocket, fd int) bool {
+// drain passes on what the caller has sent so far without an address, until that
+// was so many bytes. EAGAIN says that it was less, other errors that no more comes.
+func (n *inet) drain(k *inetSocket, fd, most int) error {
 	k.end.out.Lock()
 	defer k.end.out.Unlock()
 	buf := n.buffer()
 	defer n.put(buf)
-	for {
+	for most > 0 {
 		size, err := unix.Read(fd, buf)
 		switch {
-		case err == unix.EAGAIN:
-			return true
 		case err == unix.EINTR:
 			continue
-		case err != nil || size == 0 && ended(fd):
-			return false
+		case err != nil:
+			return err
+		case size == 0 && ended(fd):
+			return io.EOF
 		}
+		most -= max(size, 1)
 		if peer := n.peer(k); peer.IsValid() {
 			n.send(k, peer, buf[:size])
 		}
 	}
+	return nil
 }
 
-// flush passes on what the caller has sent before.
+// flush passes on what the caller has sent before. What others send meanwhile is
+// not waited for.
 func (k *inetSocket) flush(n *inet) {
 	if raw, err := k.end.file.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { n.drain(k, int(fd)) })
+		raw.Control(func(fd uintptr) {
+			if sent, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil {
+				n.drain(k, int(fd), sent)
+			}
+		})
 	}
 }
 

@@ -524,6 +524,14 @@ func TestSupervisedInternetEnds(t *testing.T) {
 	}
 }
 
+// A run that never stops to send by a datagram socket keeps no call waiting that
+// comes after what was sent before it.
+func TestSupervisedInternetEndless(t *testing.T) {
+	if n, err := linux.PassedOnWhileSending(1000); n != 1 || err != nil {
+		t.Errorf("%d datagrams were passed on before a call went on, of which one was sent before it: %v", n, err)
+	}
+}
+
 // Data of callers that wait for their turn is bounded, since no limit of the run
 // counts it.
 func TestHold(t *testing.T) {

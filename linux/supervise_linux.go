@@ -540,7 +540,7 @@ type request struct {
 	watch  string // the path of an open that is the caller's if it is allowed
 	mode   uint32
 	text   string // link target, attribute name
-	value  []byte // attribute value, data to be sent
+	value  []byte // attribute value
 	held   int64  // what it takes of Supervisor.held
 	times  [2]unix.Timespec
 	how    int   // flags to open with
@@ -596,7 +596,7 @@ func (r *request) hold(at, size uint64, full unix.Errno) unix.Errno {
 		return full
 	}
 	r.held = int64(size)
-	r.value = make([]byte, size, size+1)
+	r.value = make([]byte, size)
 	return r.read(at, r.value)
 }
 

@@ -719,52 +719,27 @@ func serveGetsockname(r *request) {
 	r.fail(r.store(raw, r.args[1], r.args[2]))
 }
 
-const sendMost = 1 << 20
-
-// serveSendto serves sends with an address.
+// serveSendto serves sends with an address. The caller makes all but those of
+// datagrams that are carried for it, as it does by sendmsg: no other socket that it
+// can have leads out by one. A netlink message it has to send itself. Where it has an
+// address the kernel asks what its sender may, and not who opened the socket; and to
+// who made a user namespace everything in it is allowed, whatever capabilities were
+// dropped.
 func serveSendto(r *request) {
-	if k := r.internet(); k != nil {
-		if k.end == nil {
-			r.resumeSend(arg4) // a stream pays no heed to the address
-			return
-		}
+	k := r.internet()
+	if k != nil && k.end != nil {
 		r.s.inet.sendtoDatagram(r, k)
 		return
 	}
 	a, e := r.address(r.args[4], uint64(uint32(r.args[5])))
-	if e == 0 {
-		e = r.socket(int(int32(r.args[0])))
-	}
-	switch {
-	case e != 0:
-	case r.args[2] > sendMost:
-		e = unix.EMSGSIZE
-	case r.args[3]&unix.MSG_ZEROCOPY != 0:
-		// The kernel would send from this process's memory, later, whatever is
-		// there by then. Callers copy instead, as when they may lock no more.
-		e = unix.ENOBUFS
-	}
-	if e == 0 {
-		e = r.hold(r.args[1], r.args[2], unix.ENOBUFS)
+	if e == 0 && r.s.config.OwnNetwork {
+		if e = r.socket(int(int32(r.args[0]))); e == 0 {
+			_, _, _, e = r.ownNetwork(&a)
+		}
 	}
 	if e != 0 {
 		r.fail(e)
 		return
 	}
-	raw, ok := r.reach(a)
-	if !ok {
-		return
-	}
-	if _, _, _, e := r.ownNetwork(&a); e != 0 {
-		r.fail(e)
-		return
-	}
-	flags := uintptr(uint32(r.args[3])) | unix.MSG_NOSIGNAL
-	r.perform(func(r *request) unix.Errno {
-		data := r.value[:cap(r.value)]
-		n, _, e := unix.Syscall6(unix.SYS_SENDTO, uintptr(r.a.fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(r.value)),
-			flags, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
-		r.val = int64(n)
-		return e
-	})
+	r.resumeSend(arg4)
 }

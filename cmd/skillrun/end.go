@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -148,11 +149,12 @@ func (j *job) tellOwn() {
 	}
 }
 
-// standing leaves out of paths what is not there any more.
+// standing leaves out of paths what is not there any more. What cannot be looked at,
+// since the run has closed a directory above it, may be there.
 func standing(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		_, err := os.Lstat(path)
-		return err != nil
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	})
 }
 

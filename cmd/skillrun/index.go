@@ -82,8 +82,8 @@ func (r *recorder) refuseIndexes() {
 		}
 		moved := changedSince(at, r.begin) // some file systems do not note that of the file
 		for _, name := range listIn(dir) {
-			file := filepath.Join(at, name)
-			if (name == "index" || strings.HasPrefix(name, "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
+			file, folded := filepath.Join(at, name), profiles.Folded(name)
+			if (folded == "index" || strings.HasPrefix(folded, "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
 				r.refuseIndex(dir, file, hasSHA256(&host, common), &left)
 			}
 		}

@@ -82,6 +82,7 @@ var answers = []struct{ want, query, why string }{
 	{"allow", "@create T/x", "the run's own directory"},
 	{"allow", "@create T/home/.cache/pip", "the run's own HOME"},
 	{"allow", "@write /dev/null", "discards"},
+	{"deny", "file-write-mode /dev/null", "root's run would change everybody's"},
 	{"allow", "@write /dev/tty", "a prompt"},
 	{"deny", "@write /dev/ttys004", "another terminal"},
 	{"deny", "@write H/.zshrc", "outside the grants"},

@@ -14,13 +14,16 @@ var grantOps = [...]struct {
 }{
 	// file-clone asks about the source: a copy is a read.
 	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-clone"}},
-	{profiles.Write, []string{"file-write-data", "file-write-mode", "file-write-owner", "file-write-times", "file-write-xattr", "file-write-flags", "file-write-finderinfo"}},
+	{profiles.Write, append([]string{"file-write-data"}, metadataOps...)},
 	// What the run made it may remove, and Seatbelt cannot tell who made it:
 	// what existed is pinned by name.
 	{profiles.Create, []string{"file-write-create", "file-write-unlink"}},
 	{profiles.Delete, []string{"file-write-unlink"}},
 	{profiles.Execute, []string{"process-exec*", "process-exec-interpreter"}},
 }
+
+// metadataOps change what a file is besides its contents.
+var metadataOps = []string{"file-write-mode", "file-write-owner", "file-write-times", "file-write-xattr", "file-write-flags", "file-write-finderinfo"}
 
 // modeOps let others at a file: access lists, set-uid and set-gid.
 var modeOps = []string{"file-write-acl", "file-write-setugid"}
@@ -56,6 +59,8 @@ func (c *compiler) writeGrants() {
 		}
 		c.w.rule(a.Word(), "allow", c.operations(a), conds)
 	}
+	c.w.rule("a device is the whole machine's: who may write to it changes nothing else about it", "deny",
+		slices.Concat(metadataOps, modeOps), []cond{{text: `(subpath "/dev")`}})
 	c.w.rule("names on the way to what is granted: realpath(3), getcwd(3)", "allow", []string{"file-read-metadata"}, c.way())
 
 	const both = profiles.Read | profiles.Write

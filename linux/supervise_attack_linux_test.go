@@ -15,6 +15,7 @@ import (
 
 	"skillrun/linux"
 	"skillrun/profiles"
+	"skillrun/sandbox/sandboxtest"
 )
 
 // An attack is a few lines of Python and what would be seen from outside if
@@ -457,6 +458,41 @@ func TestSupervisedModesRefused(t *testing.T) {
 			r = c.bare("python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
 			if r.code != 0 || aclOf(c.ws+"/olddir") == before {
 				t.Errorf("control: exit %d\n%s", r.code, r.out)
+			}
+		})
+	}
+}
+
+// TestSupervisedDevicesRefused has a run as root, who owns devices, change one that it may
+// write to, as every run may to /dev/null.
+func TestSupervisedDevicesRefused(t *testing.T) {
+	sandboxtest.Require(t, "root")
+	for _, code := range []string{
+		`os.chmod(D, 0o600)`, `os.chmod("/proc/self/fd/%d" % os.open(D, os.O_PATH), 0o600)`, `os.utime(D, (5, 5))`, `os.chown(D, -1, os.getgid())`,
+		`os.setxattr(D, "system.posix_acl_access", acl((1, 6), (4, 0), (32, 0)))`,
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			change := func(run func(*scene, string) result) (changed bool, r result, why string) {
+				s := newScene(t)
+				device := s.outside + "/device"
+				must(t, unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
+				must(t, unix.Chmod(device, 0o666))
+				must(t, unix.Setxattr(device, accessACL, []byte(maskedACL), 0))
+				s.profile.Paths = append(s.profile.Paths, profiles.PathRule{Path: device, Access: profiles.Read | profiles.Write})
+				look := func() (st unix.Stat_t) {
+					must(t, unix.Stat(device, &st))
+					return st
+				}
+				before := look()
+				r = run(s, s.write(s.outside+"/attack.py", attackPrelude+"D = O + '/device'\n"+code))
+				return look().Ctim != before.Ctim, r, s.explain()
+			}
+			if changed, r, why := change(func(s *scene, script string) result { return s.run("python3", script, s.outside) }); changed || r.code == 0 {
+				t.Errorf("changed: %v, exit %d\n%s%s", changed, r.code, r.out, why)
+			}
+			if changed, r, _ := change(func(s *scene, script string) result { return s.bare("python3", script, s.outside) }); !changed || r.code != 0 {
+				t.Errorf("control: changed: %v, exit %d\n%s", changed, r.code, r.out)
 			}
 		})
 	}

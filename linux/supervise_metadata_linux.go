@@ -54,15 +54,23 @@ func (r *request) named(flags int) unix.Errno {
 	return 0
 }
 
+// OfDevices is why nothing about a device is changed.
+const OfDevices = "a device is the whole machine's: who may write to it changes nothing else about it"
+
 // permit ends the request unless the ruling lets it pass and the caller still
 // waits, so that what was read is its own. What has no path the caller holds
-// already.
+// already. Every run may write to some devices, which root owns: /dev/null with
+// another mode stops everybody's programs, and for good.
 func (r *request) permit(rule func(place) ruling) bool {
 	if !r.a.anonymous {
 		if rule := r.located(&r.a, rule); !rule.ok() {
 			r.refuse(rule)
 			return false
 		}
+	}
+	if t := r.a.st.Mode & unix.S_IFMT; t == unix.S_IFCHR || t == unix.S_IFBLK {
+		r.refuse(ruling{errno: errPerm, path: r.a.place.path, why: OfDevices})
+		return false
 	}
 	if !r.valid() {
 		r.fail(unix.EINTR)

@@ -67,6 +67,21 @@ say("bind outside", lambda: socket.socket(socket.AF_UNIX).bind(where + "/new.soc
 say("bind control", lambda: socket.socket(socket.AF_UNIX).bind(".envrc"))
 `
 
+// TestSupervisedPathDescriptor: one for O_PATH does for fchmodat2(2), unlike for fchmod(2).
+func TestSupervisedPathDescriptor(t *testing.T) {
+	const script = `
+import ctypes, os
+open("f", "w").close()
+print(ctypes.CDLL(None).syscall(452, os.open("f", os.O_PATH), b"", 0o640, 0x1000), oct(os.stat("f").st_mode))
+`
+	c := newCell(t)
+	want := newCell(t).bare("python3", "-c", script)
+	got := c.run("python3", "-c", script)
+	if got.out != want.out {
+		t.Errorf("outside %s\ninside %s%s", want.out, got.out, c.explain())
+	}
+}
+
 // TestSupervisedSockets tries sockets of others; the same script succeeds
 // unsupervised.
 func TestSupervisedSockets(t *testing.T) {

@@ -100,7 +100,7 @@ func serveChmod(r *request) {
 		kept = r.mode & r.a.st.Mode & modeSetID
 	}
 	r.mode = r.deciders.narrowMode(r.mode) | kept
-	if r.a.caller {
+	if r.a.caller && r.call.nr == unix.SYS_FCHMOD { // which one for O_PATH does not do for
 		r.end(unix.Fchmod(r.a.fd, r.mode))
 		return
 	}

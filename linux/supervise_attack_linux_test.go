@@ -498,6 +498,47 @@ func TestSupervisedDevicesRefused(t *testing.T) {
 	}
 }
 
+// TestSupervisedGroupsRefused gives files to another group, which may write them or may
+// come to by the umask. The capability stands for being in that group.
+func TestSupervisedGroupsRefused(t *testing.T) {
+	sandboxtest.Require(t, "root")
+	const group = 12345
+	for _, x := range []struct {
+		name        string
+		mode, umask uint32
+		anyMode     bool
+		refused     bool
+	}{
+		{"who may write", 0o664, 0o022, false, true},
+		{"who may come to", 0o644, 0o002, false, true},
+		{"who may come to if that is granted", 0o644, 0o002, true, false},
+		{"who may not", 0o644, 0o022, false, false},
+	} {
+		for _, code := range []string{`os.chown("f", -1, 12345)`, `os.chown(os.open("f", os.O_RDONLY), 0, 12345)`, `call(260, FD, P("f"), -1, 12345, 0x100)`} {
+			t.Run(x.name+" "+code, func(t *testing.T) {
+				t.Parallel()
+				change := func(run func(c *cell, argv ...string) result) (changed bool, r result, why string) {
+					c := newCell(t)
+					c.profile.Process.AnyMode = x.anyMode
+					c.config = func(s *linux.Supervision) { s.Umask, s.Capabilities = x.umask, 1<<unix.CAP_CHOWN }
+					file := c.write("f", "old\n")
+					must(t, os.Chmod(file, os.FileMode(x.mode)))
+					r = run(c, "python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside)
+					var st unix.Stat_t
+					must(t, unix.Stat(file, &st))
+					return st.Gid == group, r, c.explain()
+				}
+				if changed, r, why := change((*cell).run); changed == x.refused || (r.code != 0) != x.refused {
+					t.Errorf("changed: %v, exit %d\n%s%s", changed, r.code, r.out, why)
+				}
+				if changed, r, _ := change((*cell).bare); !changed || r.code != 0 {
+					t.Errorf("control: changed: %v, exit %d\n%s", changed, r.code, r.out)
+				}
+			})
+		}
+	}
+}
+
 // aclOf gives a file's ACL and mode.
 func aclOf(path string) string {
 	var st unix.Stat_t

@@ -591,6 +591,18 @@ func (d *decider) mode(pl place, k kind, mode uint32) ruling {
 	return ruling{}
 }
 
+// group rules on a change of owner and group of what has mode; foreign says that the
+// group becomes one that the run's files do not have. Many a umask leaves the group its
+// right to write, since it is one that the user has alone.
+func (d *decider) group(pl place, mode uint32, foreign bool) ruling {
+	const write = modeOthers & 0o070
+	r := d.edit(pl, profiles.Write)
+	if r.ok() && foreign && !d.profile.Process.AnyMode && (mode|^d.umask)&write != 0 {
+		return ruling{errno: errPerm, path: pl.path, why: OpensToOthers}
+	}
+	return r
+}
+
 // narrowMode is what a change of mode comes to: less what opens the file to
 // others, as if it were made anew. Whoever unpacks, copies or binds asks for what
 // the original has, and gives up when that is refused. Bits that the launcher's

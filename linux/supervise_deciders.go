@@ -59,6 +59,10 @@ func (ds deciders) mode(pl place, k kind, mode uint32) ruling {
 	return ds.each(func(d *decider) ruling { return d.mode(pl, k, mode) })
 }
 
+func (ds deciders) group(pl place, mode uint32, foreign bool) ruling {
+	return ds.each(func(d *decider) ruling { return d.group(pl, mode, foreign) })
+}
+
 func (ds deciders) attribute(pl place, k kind, name string, value []byte, set bool) ruling {
 	return ds.each(func(d *decider) ruling { return d.attribute(pl, k, name, value, set) })
 }

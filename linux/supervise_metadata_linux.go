@@ -108,10 +108,14 @@ func serveChmod(r *request) {
 }
 
 func serveChown(r *request) {
-	if !r.subject() || !r.permit(r.deciders.edit) {
+	if !r.subject() {
 		return
 	}
 	uid, gid := int(int32(r.arg(r.call.mode))), int(int32(r.arg(r.call.mode+1)))
+	foreign := gid != -1 && gid != int(r.a.st.Gid) && gid != unix.Getegid()
+	if !r.permit(func(pl place) ruling { return r.deciders.group(pl, r.a.st.Mode, foreign) }) {
+		return
+	}
 	r.end(unix.Fchownat(r.a.fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 

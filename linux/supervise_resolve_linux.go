@@ -109,7 +109,7 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 		return errno(err)
 	}
 	id, birth := identity(&sx)
-	o.st = unix.Stat_t{Dev: id.dev, Ino: id.ino, Mode: uint32(sx.Mode), Size: int64(sx.Size), Rdev: unix.Mkdev(sx.Rdev_major, sx.Rdev_minor)}
+	o.st = unix.Stat_t{Dev: id.dev, Ino: id.ino, Mode: uint32(sx.Mode), Gid: sx.Gid, Size: int64(sx.Size), Rdev: unix.Mkdev(sx.Rdev_major, sx.Rdev_minor)}
 	o.kind = kindOf(o.st.Mode)
 	if o.kind == regular && sx.Nlink == 1 && sx.Mask&unix.STATX_BTIME != 0 {
 		if pl, ok := r.s.recent.find(id, birth); ok {

@@ -121,7 +121,14 @@ func (c *compiler) receiptFiles() {
 	default:
 		c.add(profiles.ClauseDeny, profiles.Kernel, "landlock, carved", "")
 	}
-	c.either(profiles.ClauseExecute, land, "landlock", noLandlock)
+	switch {
+	case !land:
+		c.add(profiles.ClauseExecute, profiles.None, "", noLandlock)
+	case sup:
+		c.add(profiles.ClauseExecute, highest, "landlock, "+supervisor, "")
+	default:
+		c.add(profiles.ClauseExecute, profiles.None, "", "files of memory can be made executable, past their seal: Landlock does not see it, and no supervisor can listen here")
+	}
 
 	switch {
 	case !c.hasControl():

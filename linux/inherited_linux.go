@@ -12,7 +12,8 @@ import (
 // run's was, so they may carry what was agreed on and nothing else: the Supervisor
 // gives them no other address. The inputs are pipes and files of memory that are open
 // for reading alone: a path in /proc opens them for writing, too, and somebody outside
-// may read there next, such as the shell that takes its commands from the pipe.
+// may read there next, such as the shell that takes its commands from the pipe. What is
+// memory becomes no program.
 //
 // Datagram and raw sockets are an error, since they send to whatever address a
 // message names, which no filter sees; so is a stream that is not connected,
@@ -30,6 +31,9 @@ func inherited(stdio [3]int) (sockets map[uint64]bool, inputs []fileID, err erro
 			return nil, nil, fmt.Errorf("%s is a directory, in which nothing could be hidden: name it to the command", stdioNames[i])
 		case unix.S_IFSOCK:
 		default:
+			if err := unstartable(fd, &st); err != nil {
+				return nil, nil, fmt.Errorf("%s is memory that can be started as a program: %w", stdioNames[i], err)
+			}
 			if isInput(fd, st.Nlink == 0) {
 				inputs = append(inputs, fileID{st.Dev, st.Ino})
 			}
@@ -54,6 +58,20 @@ func inherited(stdio [3]int) (sockets map[uint64]bool, inputs []fileID, err erro
 		sockets[st.Ino] = true
 	}
 	return sockets, inputs, nil
+}
+
+// unstartable takes from a file of memory, of which Landlock knows nothing, that it can
+// be started: the mode that it has unless its maker says otherwise. The Supervisor
+// lets no run give it back.
+func unstartable(fd int, st *unix.Stat_t) error {
+	var buf [unix.PathMax]byte
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o111 == 0 || st.Nlink != 0 {
+		return nil
+	}
+	if n, _ := unix.Readlink(fdPath(fd), buf[:]); !isAnonymous(string(buf[:max(n, 0)]), true) {
+		return nil
+	}
+	return unix.Fchmod(fd, st.Mode&0o7666)
 }
 
 // isInput says whether a descriptor is open for reading alone, and has no path to go by.

@@ -95,6 +95,10 @@ func serveChmod(r *request) {
 		r.fail(unix.EOPNOTSUPP)
 		return
 	}
+	if r.a.memory() && r.mode&0o111 != 0 {
+		r.fail(unix.EPERM)
+		return
+	}
 	kept := uint32(0) // of a directory what it had stays
 	if r.a.kind == directory {
 		kept = r.mode & r.a.st.Mode & modeSetID
@@ -213,6 +217,10 @@ func serveSetxattr(r *request) {
 		return
 	}
 	if r.text == accessACL {
+		if r.a.memory() {
+			r.fail(unix.EOPNOTSUPP)
+			return
+		}
 		r.deciders.narrowACL(r.value)
 	}
 	flags := int(int32(r.arg(r.call.mode + 3)))

@@ -44,6 +44,11 @@ func (o *object) last() string {
 
 func (o *object) id() fileID { return fileID{o.st.Dev, o.st.Ino} }
 
+// memory says whether o is a file of memory. No Landlock rule forbids to start one, so
+// that its mode has to: the seal with which it is made keeps fchmod from making it
+// executable, but no ACL, and not that of huge pages or one made outside.
+func (o *object) memory() bool { return o.anonymous && o.kind == regular }
+
 // dirID is the object's identity if it is a directory, else zero.
 func (o *object) dirID() dirID {
 	id := dirID{}

@@ -467,3 +467,38 @@ print("all were tried")
 		}
 	}
 }
+
+// startMemory writes a program into the output, which it then starts by a path.
+const startMemory = `cat /bin/true >&1; exec 3</proc/self/fd/1 >&2; chmod +x /proc/self/fd/3; /proc/self/fd/3`
+
+// TestInheritedMemory gives runs a file of memory as standard output, which its maker
+// may start as a program.
+func TestInheritedMemory(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	a := newAgent(t)
+	starts := func(argv ...string) (bool, string) {
+		fd, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := os.NewFile(uintptr(fd), "output")
+		defer memory.Close()
+		var said strings.Builder
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = a.work, a.env, memory, &said
+		err = cmd.Run()
+		if info, err := memory.Stat(); err != nil || info.Size() == 0 {
+			t.Fatalf("nothing was written: %v, %s", err, &said)
+		}
+		return err == nil, said.String()
+	}
+	if ok, said := starts("/bin/sh", "-c", startMemory); !ok {
+		t.Fatalf("control: it does not start: %s", said)
+	}
+	for way, flags := range ways() {
+		run := append(append([]string{program(t)}, flags...), "--", "/bin/sh", "-c", startMemory)
+		if ok, said := starts(run...); ok || !strings.Contains(said, "Permission denied") {
+			t.Errorf("%s: started %t, said %q", way, ok, said)
+		}
+	}
+}

@@ -140,11 +140,11 @@ func (r *request) open() {
 	case r.flags&createFlags == createFlags:
 		r.fail(unix.EEXIST)
 		return
-	case o.kind == symlink:
-		r.fail(unix.ELOOP)
-		return
 	case o.slash && o.kind != directory || r.flags&unix.O_DIRECTORY != 0 && o.kind != directory:
 		r.fail(unix.ENOTDIR)
+		return
+	case o.kind == symlink:
+		r.fail(unix.ELOOP)
 		return
 	case o.kind == directory && (r.flags&unix.O_CREAT != 0 || r.flags&unix.O_ACCMODE != unix.O_RDONLY || r.flags&unix.O_TRUNC != 0):
 		r.fail(unix.EISDIR)

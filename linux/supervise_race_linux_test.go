@@ -376,7 +376,7 @@ func TestSupervisedDraws(t *testing.T) {
 	pickMine := func() string { return mine[r.Intn(len(mine))] }
 	dir := func() int { return dirs[r.Intn(len(dirs))] }
 	flags := []int{unix.O_WRONLY, unix.O_RDWR, unix.O_CREAT, unix.O_CREAT | unix.O_WRONLY, unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY, unix.O_TRUNC, unix.O_WRONLY | unix.O_TRUNC | unix.O_CREAT,
-		unix.O_NOFOLLOW | unix.O_WRONLY, unix.O_CREAT | unix.O_NOFOLLOW | unix.O_RDWR, unix.O_RDWR | unix.O_APPEND, unix.O_DIRECTORY | unix.O_RDWR, unix.O_TMPFILE | unix.O_RDWR,
+		unix.O_NOFOLLOW | unix.O_WRONLY, unix.O_CREAT | unix.O_NOFOLLOW | unix.O_RDWR, unix.O_RDWR | unix.O_APPEND, unix.O_DIRECTORY | unix.O_RDWR, unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_RDWR, unix.O_TMPFILE | unix.O_RDWR,
 		unix.O_CREAT | unix.O_DIRECTORY, unix.O_WRONLY | unix.O_NONBLOCK, unix.O_WRONLY | unix.O_CLOEXEC}
 	modes := []uint32{0o644, 0o755, 0o600, 0o666, 0o777, 0o4755, 0o1777}
 	for i := 0; i < 1500; i++ {

@@ -103,6 +103,8 @@ var probes = []probe{
 	{"acct", unix.SYS_ACCT, [6]uintptr{page}, unix.EPERM, true},
 	{"quotactl_fd", unix.SYS_QUOTACTL_FD, [6]uintptr{bad}, unix.EPERM, false},
 	{"fcntl F_SETFL O_ASYNC", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETFL, unix.O_ASYNC}, unix.EPERM, false},
+	{"fcntl F_SETSIG", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETSIG, 9}, unix.EPERM, false},
+	{"fcntl F_NOTIFY", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_NOTIFY}, unix.EINVAL, false},
 	{"fcntl F_SETLEASE", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETLEASE}, unix.EACCES, false},
 	{"settimeofday", unix.SYS_SETTIMEOFDAY, [6]uintptr{page}, unix.EPERM, false},
 	{"clock_settime", unix.SYS_CLOCK_SETTIME, [6]uintptr{9999, page}, unix.EPERM, false},

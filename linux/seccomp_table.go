@@ -211,6 +211,11 @@ func ArgumentRules() []SyscallRule {
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x4020bc11), Reason: "BCH_IOCTL_SUBVOLUME_DESTROY, the same"},
 		{Action: Errno, Errno: eperm, Calls: "fcntl", When: append(masked(1, low32, 4), masked(2, oAsync, oAsync)...),
 			Reason: "O_ASYNC on a terminal has the kernel send a signal of the caller's choice (F_SETSIG) to all of the group in its foreground"},
+		{Action: Errno, Errno: eperm, Calls: "fcntl", When: masked(1, low32, 10),
+			Reason: "F_SETSIG, of a descriptor that a program outside shares with the run and has signals by: SIGKILL for SIGIO"},
+		{Action: Errno, Errno: einval, Calls: "fcntl", When: masked(1, low32, 1026),
+			Reason: "F_NOTIFY signals all of a group that F_SETOWN has named, some of which Landlock does not look at (CVE-2026-72183, before Linux 6.12.101, 6.18.40 and 7.1.5); " +
+				"EINVAL as in kernels that lack it"},
 		{Action: Pretend, Calls: "ioctl", When: ioctl(0x5452), Reason: "FIOASYNC, the same; nginx would start no worker if it failed, and can do without"},
 		{Action: Errno, Errno: eacces, Calls: "fcntl", When: masked(1, low32, 1024),
 			Reason: "F_SETLEASE makes everybody who opens a file that can be read wait, 45 s each time; EACCES as for another user's file"},

@@ -99,6 +99,8 @@ func spell(answer uint32) string {
 			return "EPERM"
 		case 13:
 			return "EACCES"
+		case 22:
+			return "EINVAL"
 		case 25:
 			return "ENOTTY"
 		case 38:

@@ -20,6 +20,10 @@ os.kill(-VICTIM, signal.SIGKILL)
 r, w = socket.socketpair(); fcntl.fcntl(r, fcntl.F_SETOWN, VICTIM); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
 #: signal by FIOSETOWN
 r, w = socket.socketpair(); fcntl.ioctl(r, 0x8901, struct.pack("i", VICTIM)); fcntl.fcntl(r, 10, signal.SIGTERM); fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); w.send(b"x"); time.sleep(.05)
+#: signal by F_NOTIFY
+d = os.open(W, os.O_RDONLY); fcntl.fcntl(d, fcntl.F_SETOWN, VICTIM); fcntl.fcntl(d, 10, signal.SIGTERM); fcntl.fcntl(d, 1026, 4); put(W + "/noticed"); time.sleep(.05)
+#: which signal a descriptor shared with the caller sends
+fcntl.fcntl(0, 10, signal.SIGKILL); got("to choose it")
 #: signal to the parent
 os.kill(os.getppid(), 0)
 # The first process of a namespace has of those in it only signals that it catches.

@@ -13,7 +13,8 @@ import (
 // under /opt that PATH names.
 //
 // A variable that names a place counts only if the place holds what nobody but the
-// tool makes, so that one that somebody else set opens no other directory.
+// tool makes, so that one that somebody else set opens no other directory; so does
+// HOME, where a project may have chosen it.
 // Links that lead out of a place are not followed: a run that may write there
 // (go install) could open any directory to later runs. Credentials that lie in
 // such a place are in SensitivePaths, whose denials win. Nor does a link count by
@@ -23,13 +24,14 @@ func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 	var rules []PathRule
 	var vars []EnvVar
 	look := newLookout(h)
+	home := look.chosenHome()
 	set := map[string]bool{}
 	for i := range toolRows {
 		row := &toolRows[i]
 		if row.OS != "" && row.OS != h.OS {
 			continue
 		}
-		place, ok := look.tool(row, workspace)
+		place, ok := look.tool(row, workspace, home)
 		if !ok {
 			continue
 		}
@@ -107,12 +109,13 @@ func (p *Profile) fetches(group string) bool {
 	})
 }
 
-// tool gives the first place of a row that has its marker, as it is written.
-func (l *lookout) tool(row *toolRow, workspace string) (place string, ok bool) {
+// tool gives the first place of a row that has its marker, as it is written. chosen
+// is said of HOME by [lookout.chosenHome].
+func (l *lookout) tool(row *toolRow, workspace string, chosen bool) (place string, ok bool) {
 	for _, template := range row.Places {
 		for _, base := range l.host.places(template) {
 			// The tool's own place in the home, which no variable names.
-			ours := strings.HasPrefix(template, "~/") && base == path.Join(l.host.Home, template[1:])
+			ours := !chosen && strings.HasPrefix(template, "~/") && base == path.Join(l.host.Home, template[1:])
 			dir, pattern := base, ""
 			if strings.ContainsAny(base, "*?") {
 				dir, pattern = path.Split(base)
@@ -145,15 +148,31 @@ func (l *lookout) proves(row *toolRow, at, workspace string) bool {
 		return true
 	}
 	written, err := l.host.Written()
-	if err != nil || slices.ContainsFunc(written, func(tree string) bool { return Within(tree, at) }) {
+	return err == nil && !slices.ContainsFunc(written, func(tree string) bool { return Within(tree, at) }) && !l.inWorkTree(at, l.host.holdsHome)
+}
+
+// chosenHome says whether HOME may be a directory that a project chose, to have what
+// lies there taken for the user's tools: another than the account's, and beneath that,
+// or in a work tree.
+func (l *lookout) chosenHome() bool {
+	h := l.host
+	if h.Account == "" || h.Account == h.Home || h.Account == "/" {
 		return false
 	}
-	for dir, ok := at, true; ok && !l.host.holdsHome(dir); dir, ok = above(dir) {
+	home, _, _ := l.at(path.Clean(h.Home))
+	account, _, _ := l.at(path.Clean(h.Account))
+	return home != account && (Within(account, home) || l.inWorkTree(home, func(dir string) bool { return Within(dir, account) }))
+}
+
+// inWorkTree says whether a directory lies in a work tree; end says of which directories
+// that is not asked, since the user's home is in them.
+func (l *lookout) inWorkTree(at string, end func(dir string) bool) bool {
+	for dir, ok := at, true; ok && !end(dir); dir, ok = above(dir) {
 		if l.exists(path.Join(dir, ".git")) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // leaves says whether a path goes into a tree and out of it again.

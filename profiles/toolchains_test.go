@@ -161,6 +161,45 @@ func TestVariableOpensItsToolOnly(t *testing.T) {
 	}
 }
 
+// A project can set HOME, too: to another directory of the user's, with a "bin" in it.
+// Control: the account's home, and one elsewhere, as container jobs have it, open theirs.
+func TestChosenHomeOpensToolsOnly(t *testing.T) {
+	files := func(home string) []string {
+		return []string{home + "/bin/s", home + "/.local/bin/s", home + "/sdk/go1/s", home + "/.cargo/bin/cargo"}
+	}
+	for _, c := range []struct {
+		name, home string
+		also       []string
+		opens      []string
+	}{
+		{"control: the account's", "/home/u", nil, []string{"/bin/s", "/.local/bin/s", "/sdk/go1/s", "/.cargo/bin/cargo"}},
+		{"control: another", "/github/home", nil, []string{"/bin/s", "/.local/bin/s", "/sdk/go1/s", "/.cargo/bin/cargo"}},
+		{"the account's by a link", "/link", []string{"/link -> /home/u"}, []string{"/bin/s", "/.local/bin/s", "/sdk/go1/s", "/.cargo/bin/cargo"}},
+		{"beneath the account's", "/home/u/x", nil, []string{"/.cargo/bin/cargo"}},
+		{"beneath it by a link", "/link", []string{"/link -> /home/u/x"}, []string{"/.cargo/bin/cargo"}},
+		{"a work tree", "/src/x", []string{"/src/x/.git/HEAD"}, []string{"/.cargo/bin/cargo"}},
+		{"in a work tree", "/src/x", []string{"/src/.git"}, []string{"/.cargo/bin/cargo"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			at := c.home
+			if len(c.also) > 0 {
+				if _, target, ok := strings.Cut(c.also[0], " -> "); ok {
+					at = target
+				}
+			}
+			h := machine(append(files(at), c.also...)...)
+			h.Home, h.Account = c.home, "/home/u"
+			rules, _ := profiles.Toolchains(h, "/w")
+			p := &profiles.Profile{Paths: rules}
+			for _, name := range files("") {
+				if got, want := p.Allows(at+name, profiles.Read).Allowed, slices.Contains(c.opens, name); got != want {
+					t.Errorf("HOME=%s: reading %s: %v, want %v", c.home, at+name, got, want)
+				}
+			}
+		})
+	}
+}
+
 // The Python of actions/setup-python looks for its library in /opt/hostedtoolcache
 // only; where the tool cache is another the runner's jobs have LD_LIBRARY_PATH, which
 // no run is passed.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,12 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 		if err := c.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
 			return nil, err
 		}
+		if tree := strangersTree(h, dir); tree != "" && len(c.files) > 0 {
+			return nil, withHint{
+				fmt.Errorf("configuration %s lies inside %s, and a project may have set the variable that leads there", quote(filepath.Join(dir, "config.toml")), quote(tree)),
+				"keep it outside of work trees and packages, or in ~/.config of the account's home",
+			}
+		}
 	}
 	if dir := usualConfig(h); dir != "" && dir != configDir(h) {
 		own := &configuration{}
@@ -109,6 +116,45 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 		}
 	}
 	return c, c.narrow(workspace)
+}
+
+// strangersTree gives the work tree that a directory lies in, or what has the packages
+// of the user's tools: it may have come there with them. "" is neither, and the usual
+// directory, whatever that lies in.
+func strangersTree(h *profiles.Host, dir string) string {
+	usual := usualConfig(h)
+	if tree := workTreeAround(h, dir, usual); tree != "" {
+		return tree
+	}
+	account := profiles.Host{OS: h.OS, Home: cmp.Or(h.Account, h.Home), CaseSensitive: h.CaseSensitive, FS: newSnapshot()}
+	packages, _ := profiles.Toolchains(&account, "")
+	for _, r := range packages {
+		if enclosing(h, dir, r.Path) != "" && enclosing(h, usual, r.Path) == "" {
+			return r.Path
+		}
+	}
+	return ""
+}
+
+// workTreeAround gives the work tree that a directory lies in other than one that the
+// account's home lies in; "" of the usual directory.
+func workTreeAround(h *profiles.Host, dir, usual string) string {
+	real := func(name string) string {
+		if at, err := h.ResolvePrefix(name); err == nil {
+			return at
+		}
+		return name
+	}
+	home := real(cmp.Or(h.Account, h.Home))
+	if dir = real(dir); usual != "" && dir == real(usual) {
+		return ""
+	}
+	for at := dir; at != "/" && !profiles.Within(at, home); at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+	}
+	return ""
 }
 
 // add reads one configuration file, if it is there, and the ceilings it names.

@@ -27,6 +27,9 @@ func stateDir(h *profiles.Host) (string, error) {
 	if tree := ofCaches(h, dir); tree != "" {
 		return "", fmt.Errorf("state directory %s lies inside %s, which runs could change", quote(dir), quote(tree))
 	}
+	if tree := workTreeAround(h, dir, filepath.Join(h.Account, ".local", "state", "skillrun")); tree != "" {
+		return "", fmt.Errorf("state directory %s lies inside %s, and a project may have set the variable that leads there", quote(dir), quote(tree))
+	}
 	return dir, nil
 }
 

@@ -221,6 +221,33 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	}
 }
 
+// A variable opens no configuration that came with a repository or a package, wherever
+// the run is. Controls: the user's own directory, and the usual one in a home that is a
+// work tree and has it by a link.
+func TestConfigurationIsNoStrangers(t *testing.T) {
+	a := newAgent(t)
+	for _, dir := range []string{"home/go/pkg/mod/m@v1", "home/go/pkg/mod/cache/download", "home/.local/lib/python3.12/site-packages/p", "outer/a", "mine", "home/dotfiles"} {
+		a.write(dir+"/skillrun/config.toml", `grants = ["filesystem.read:/x"]`)
+	}
+	a.write("outer/.git/HEAD", "")
+	a.write("home/.git/HEAD", "")
+	if err := os.Symlink("dotfiles", a.root+"/home/.config"); err != nil {
+		t.Fatal(err)
+	}
+	for config, want := range map[string]bool{
+		"mine": true, "home/dotfiles": true, "": true,
+		"outer/a": false, "home/go/pkg/mod/m@v1": false, "home/.local/lib/python3.12/site-packages/p": false,
+	} {
+		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{}}
+		if config != "" {
+			h.Env["XDG_CONFIG_HOME"] = filepath.Join(a.root, config)
+		}
+		if _, _, _, grants, err := skillrun.Settings(h); (err == nil && grants > 0) != want {
+			t.Errorf("XDG_CONFIG_HOME=%s: %d grants, %v", config, grants, err)
+		}
+	}
+}
+
 // The list is made again when somebody has removed it, also by a launch whose plan
 // is an earlier one's.
 func TestWrittenListRemoved(t *testing.T) {

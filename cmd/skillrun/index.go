@@ -157,8 +157,16 @@ func (r *recorder) refuseIndex(dir int, file string, sha256 bool, left *int64) {
 // another repository's, and which stays the same whatever another run puts in its place.
 
 // readIn reads a file of a directory, of up to most bytes. In a repository a link is the
-// user's.
+// user's, unless the run made that, too: what is no file is not even opened, since a
+// device may act on that, and who waits at a pipe goes on.
 func readIn(dir int, file string, most int64, flags int) ([]byte, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, filepath.Base(file), &st, 0); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fs.ErrInvalid
+	}
 	fd, err := unix.Openat(dir, filepath.Base(file), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|flags, 0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -59,8 +60,9 @@ func (h *Host) GitText(name string) string {
 	return text
 }
 
-// ReadSmall reads a regular file of at most so many bytes. A longer one is opened,
-// too: it may get shorter, and by that a memo knows what was looked into.
+// ReadSmall reads a regular file of at most so many bytes, whatever it becomes
+// meanwhile. A longer one is opened, too: it may get shorter, and by that a memo knows
+// what was looked into.
 func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 	info, err := fs.Stat(h.FS, FSName(name))
 	if err != nil {
@@ -69,13 +71,19 @@ func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fs.ErrInvalid
 	}
-	if info.Size() <= most {
-		return fs.ReadFile(h.FS, FSName(name))
+	f, err := h.FS.Open(FSName(name))
+	if err != nil {
+		return nil, err
 	}
-	if f, err := h.FS.Open(FSName(name)); err == nil {
-		f.Close()
+	defer f.Close()
+	if info.Size() > most {
+		return nil, fs.ErrInvalid
 	}
-	return nil, fs.ErrInvalid
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fs.ErrInvalid
+	}
+	return b, err
 }
 
 // absolute leaves "x/.." as it is: x may be a link.

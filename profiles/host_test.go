@@ -166,3 +166,24 @@ func TestUnshim(t *testing.T) {
 		}
 	}
 }
+
+// growing is a file system whose files are longer than they were said to be.
+type growing struct{ fstest.MapFS }
+
+func (g growing) Stat(name string) (fs.FileInfo, error) { return fs.Stat(g.MapFS, name) }
+
+func (g growing) Open(name string) (fs.File, error) { return g.MapFS.Open(name + ".later") }
+
+// What is read of a file is bounded, whatever is put in its place after it was looked
+// at. Control: one that stays short.
+func TestReadSmallBounds(t *testing.T) {
+	h := &profiles.Host{FS: growing{fstest.MapFS{
+		"a": {Data: []byte("12")}, "a.later": {Data: []byte("1234")}, "b": {Data: []byte("12")}, "b.later": {Data: []byte("12345")},
+	}}}
+	if b, err := h.ReadSmall("/a", 4); err != nil || string(b) != "1234" {
+		t.Errorf("control: %q, %v", b, err)
+	}
+	if b, err := h.ReadSmall("/b", 4); err == nil {
+		t.Errorf("read %q", b)
+	}
+}

@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"io/fs"
 	"path"
 	"strings"
 )
@@ -58,10 +57,6 @@ func (h *Host) words(file string) []string {
 	if err != nil {
 		return nil
 	}
-	info, err := fs.Stat(h.FS, FSName(name))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return nil
-	}
-	b, _ := fs.ReadFile(h.FS, FSName(name))
+	b, _ := h.ReadSmall(name, 4096)
 	return strings.Fields(string(b))
 }

@@ -20,7 +20,7 @@ var gitKeys = [...]string{"user.name", "user.email", "init.defaultbranch"}
 func writeGitConfig(home, userHome, workspace string) error {
 	values := map[string]string{}
 	for _, file := range [...]string{"/etc/gitconfig", filepath.Join(userHome, ".config/git/config"), filepath.Join(userHome, ".gitconfig")} {
-		b, _ := os.ReadFile(file)
+		b, _ := (&profiles.Host{FS: os.DirFS("/")}).ReadSmall(file, 1<<20) // no pipe is waited for
 		profiles.GitConfig(b, func(name, value string) {
 			if slices.Contains(gitKeys[:], name) {
 				values[name] = value

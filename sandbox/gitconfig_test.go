@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,5 +45,36 @@ func TestGitConfig(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A launch waits for no pipe in the place of the user's file, nor for the end of a
+// device. Control: what it leads to is read where that is a file.
+func TestGitConfigIsNoPipe(t *testing.T) {
+	user := t.TempDir()
+	file := filepath.Join(user, ".gitconfig")
+	if err := os.WriteFile(filepath.Join(user, "real"), []byte("[user]\n\tname = X\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		make func() error
+		want bool
+	}{
+		{"control", func() error { return os.Symlink("real", file) }, true},
+		{"pipe", func() error { return syscall.Mkfifo(file, 0o600) }, false},
+		{"device", func() error { return os.Symlink("/dev/zero", file) }, false},
+	} {
+		home := t.TempDir()
+		os.Remove(file)
+		if err := c.make(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeGitConfig(home, user, ""); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(home, ".gitconfig")); err != nil || strings.Contains(string(b), "X") != c.want {
+			t.Errorf("%s: %q, %v", c.name, b, err)
+		}
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -253,7 +255,16 @@ func readSettings(file string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxSettings {
 		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", file, maxSettings)
 	}
-	return os.ReadFile(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a run may have put something else there
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
+	if err == nil && len(data) > maxSettings {
+		err = fmt.Errorf("%s: grows while it is read", file)
+	}
+	return data, err
 }
 
 // writeSettings puts the new settings in the place of the old ones at once, if

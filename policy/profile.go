@@ -50,7 +50,7 @@ type Mount struct {
 // what a manifest says on patterns alone, for which too many files would have to be
 // looked at.
 func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
-	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}, kept: map[string]bool{}}
+	l := &lowering{set: s, host: h, in: in, place: Place{Home: h.Home}}
 	var err error
 	for _, dir := range [...]struct {
 		what, path string
@@ -91,15 +91,15 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 		return nil, err
 	}
 	l.command(p)
-	// What is approved elsewhere makes no run another: runs with the same rights
-	// share caches.
-	p.Denials = slices.DeleteFunc(p.Denials, func(d profiles.Denial) bool {
-		return d.Class == profiles.Control && d.Match == "" && l.kept[d.Path] && !p.Changes(d.Path)
-	})
 	controls, included := gitControls(h, l.place.Workspace)
 	p.Denials, p.Empty = append(p.Denials, controls...), included
 	p.Denials = append(p.Denials, homeControls(h, writable(p))...)
 	p.DenyAliases(h)
+	// What is approved elsewhere, by any name, makes no run another: runs with the
+	// same rights share caches.
+	p.Denials = slices.DeleteFunc(p.Denials, func(d profiles.Denial) bool {
+		return (d.Origin.Reason == ApprovedSkill || d.Origin.Reason == decisive) && !p.Changes(d.Path)
+	})
 	l.except(p)
 	p.Normalize()
 	if err := p.Validate(); err != nil {
@@ -111,6 +111,9 @@ func (s *Set) Profile(h *profiles.Host, in Inputs) (*profiles.Profile, error) {
 // ApprovedSkill is why a run changes nothing in a skill that was approved.
 const ApprovedSkill = "an approved skill, which only its user changes"
 
+// decisive is why a run changes no file of [Inputs.Settings].
+const decisive = "says what runs may do"
+
 // lowering is the work of one Profile call.
 type lowering struct {
 	set   *Set
@@ -119,7 +122,6 @@ type lowering struct {
 	place Place
 	// excepts are paths that were granted by name, which lift denials.
 	excepts []exception
-	kept    map[string]bool // paths of settings and skills
 
 	looked, lookedRefused int   // at files, for patterns
 	excess                error // of the first pattern that would have looked at too many
@@ -151,7 +153,6 @@ func (l *lowering) base(p *profiles.Profile) {
 		for _, name := range names {
 			origin := profiles.Origin{Source: profiles.OfControlFiles, Reason: why}
 			stay := func(file string, access profiles.Access) {
-				l.kept[file] = true
 				p.Denials = append(p.Denials, profiles.Denial{Path: file, Access: access, Class: profiles.Control, Origin: origin})
 			}
 			stay(name, profiles.Change)
@@ -166,7 +167,7 @@ func (l *lowering) base(p *profiles.Profile) {
 			}
 		}
 	}
-	kept(l.in.Settings, "says what runs may do")
+	kept(l.in.Settings, decisive)
 	kept(l.in.Approved, ApprovedSkill)
 	if l.place.Skill != "" {
 		p.Paths = append(p.Paths, profiles.PathRule{Path: l.place.Skill, Tree: true, Access: profiles.Read,

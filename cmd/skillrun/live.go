@@ -82,10 +82,10 @@ func livesPage(p *profiles.Profile) []byte {
 	return page
 }
 
-// changer gives the process of a run that is going on and may change the skill in
-// dir, 0 for none. A run that has its lock and no page yet looks for new approvals
+// changer gives the process of a run that is going on and may change the skill with
+// these names, 0 for none. A run that has its lock and no page yet looks for new approvals
 // after it has one.
-func changer(state, dir string) (pid int, err error) {
+func changer(state string, names ...string) (pid int, err error) {
 	f, err := os.Open(filepath.Join(state, liveFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -111,9 +111,11 @@ func changer(state, dir string) (pid int, err error) {
 		}
 		paths := strings.Split(string(page[8:]), "\x00")
 		trees := min(int(binary.LittleEndian.Uint32(page[4:])), len(paths))
-		over := func(tree string) bool { return profiles.Within(tree, dir) || profiles.Within(dir, tree) }
-		if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) }) {
-			return int(binary.LittleEndian.Uint32(page)), nil
+		for _, dir := range names {
+			over := func(tree string) bool { return profiles.Within(tree, dir) || profiles.Within(dir, tree) }
+			if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) }) {
+				return int(binary.LittleEndian.Uint32(page)), nil
+			}
 		}
 	}
 	return 0, nil
@@ -123,8 +125,15 @@ func changer(state, dir string) (pid int, err error) {
 // been found then, so that runs which begin from now on may not, and the digest has
 // not been taken.
 func (j *job) unchanging() error {
+	// By all of its names: a run has its trees by those that it was given.
+	p := profiles.Profile{Paths: []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.Change}}, Denials: []profiles.Denial{{Path: j.skill.Dir}}}
+	p.DenyAliases(j.host)
+	var names []string
+	for _, d := range p.Denials {
+		names = append(names, d.Path)
+	}
 	for _, state := range states(j.host) {
-		pid, err := changer(state, j.skill.Dir)
+		pid, err := changer(state, names...)
 		if err != nil {
 			return err
 		}

@@ -62,6 +62,17 @@ func TestMountedStays(t *testing.T) {
 	}
 }
 
+func requireMounts(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("unshare", "-m", "sh", "-c", "mount --bind /usr /mnt").CombinedOutput(); err != nil {
+		lack := sandboxtest.Mounts
+		if os.Geteuid() == 0 {
+			lack = sandboxtest.Namespaces
+		}
+		sandboxtest.Skip(t, lack, "no mounts: %v: %s", err, out)
+	}
+}
+
 // twiceScript runs what it is given, with a directory that may be written, before
 // and after a home and a workspace are mounted in there, and what a secret's name
 // leads to beside it.
@@ -76,13 +87,7 @@ mount --bind $HOME $outside/h && mount --bind $work $outside/w && mount --bind $
 // an earlier launch was before these mounts.
 func TestMountedTwice(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	if out, err := exec.Command("unshare", "-m", "sh", "-c", "mount --bind /usr /mnt").CombinedOutput(); err != nil {
-		lack := sandboxtest.Mounts
-		if os.Geteuid() == 0 {
-			lack = sandboxtest.Namespaces
-		}
-		sandboxtest.Skip(t, lack, "no mounts: %v: %s", err, out)
-	}
+	requireMounts(t)
 	const tries = `echo "$(cat $0/h/.ssh/id $0/h/notes alias/dev 2>/dev/null)"; echo hook >$0/w/.git/hooks/post-commit; echo new >$0/w/new
 mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
 	twice := func(a *agent, argv ...string) string {
@@ -142,5 +147,52 @@ func TestLinkedTwice(t *testing.T) {
 	}
 	if a := scene(); a.read("work/shared/dev") != "secret\n" {
 		t.Error("control: it has no other name")
+	}
+}
+
+// approvedScript mounts a workspace in another place, where a run begins and goes on,
+// and has another begin there, once a skill in it is approved by its own name; after
+// each it starts the skill.
+const approvedScript = `
+mkdir -p $1/w && mount --bind $2 $1/w && cd $1/w || exit
+promote=$3; shift 3
+"$@" -- sh -c 'echo begun; touch begun; until [ -e go ]; do sleep 0.01; done' &
+until [ -e begun ]; do sleep 0.01; done
+skill() { (cd ../other && "$@" --skill ../../work/sk --approve none -- sh ../../work/sk/run.sh); }
+skill "$@"
+if $promote; then (cd ../other && $1 grants promote ../../work/sk); fi
+skill "$@"
+touch go; wait
+echo after; "$@" -- sh -c 'echo echo evil >sk/run.sh; echo new >new'
+skill "$@"`
+
+// An approved skill is not changed by the other names that mounts give it either, by a
+// run that begins after it was approved, nor started while one goes on that began
+// before.
+func TestApprovedTwice(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	requireMounts(t)
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			for approved, want := range map[string]string{"true": "good|after|good", "false": "good|good|after|evil"} {
+				a := newAgent(t)
+				a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+				a.write("work/sk/run.sh", "echo good\n")
+				a.write("outside/other/x", "")
+				argv := append([]string{"-m", "sh", "-c", approvedScript, "sh", a.outside, a.work, approved, program(t)}, flags...)
+				cmd := exec.Command("unshare", argv...)
+				cmd.Dir, cmd.Env = a.work, a.env
+				b, _ := cmd.CombinedOutput()
+				var said []string
+				for line := range strings.Lines(string(b)) {
+					if line = strings.TrimSpace(line); line == "good" || line == "evil" || line == "after" {
+						said = append(said, line)
+					}
+				}
+				if got := strings.Join(said, "|"); got != want || a.read("work/new") != "new\n" {
+					t.Errorf("approved %s: %s, want %s:\n%s", approved, got, want, b)
+				}
+			}
+		})
 	}
 }

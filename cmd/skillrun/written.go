@@ -68,6 +68,9 @@ func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 	if len(trees) > maxTrees {
 		return fmt.Errorf("files may be made in %d places, more than %d: grant the directory above them", len(trees), maxTrees)
 	}
+	for _, tree := range slices.Clip(trees) {
+		trees = append(trees, h.Aliases(tree)...)
+	}
 	return note(state, writtenFile, trees)
 }
 

@@ -467,6 +467,10 @@ func TestWrittenListIsNotFlushed(t *testing.T) {
 	if err := skillrun.NoteWritten(h, state, trees("/e", "/e/new", 3)); err != nil || len(listed()) != 2 {
 		t.Errorf("trees in one that is listed: %v, %q", err, listed())
 	}
+	h.Mounts = []profiles.Mount{{Point: "/", Root: "/", Device: "0:1"}, {Point: "/again", Root: "/twice", Device: "0:1"}}
+	if err := skillrun.NoteWritten(h, state, trees("/twice", "/twice/d", 1)); err != nil || !slices.Contains(listed(), "/again/d/0") {
+		t.Errorf("the other name of a tree: %v, %q", err, listed())
+	}
 }
 
 // A lock on the state directory, which a run may be able to open, stops no launch.

@@ -83,9 +83,10 @@ func grantsPromote(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	j := &job{host: thisHost(), cwd: cwd, workspace: gitTop(cwd)}
-	if resolved, err := j.host.Resolve(j.workspace); err == nil {
-		j.workspace = resolved
+	j := &job{host: thisHost(), cwd: cwd}
+	// What is no workspace, such as the home directory, is no project.
+	if j.workspace, err = findWorkspace(j.host, cwd, ""); err != nil {
+		j.workspace = ""
 	}
 	if j.skill, err = loadSkill(c.Args().First()); err != nil {
 		return err

@@ -209,6 +209,8 @@ func (c *compiler) findPoints() {
 		if !carvable(d) {
 			if d.Match != "" {
 				c.noteNames(d, d.Path)
+			} else {
+				c.noteNamed(d)
 			}
 			continue
 		}

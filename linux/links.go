@@ -47,16 +47,54 @@ func (c *compiler) noteLinks(p string, info fs.FileInfo, d *profiles.Denial, roo
 }
 
 // noteNamed remembers the file that a denial is of, in a tree that the run has, if it
-// has other names.
+// has other names. Of what the run may change around it, but for that, so are all files
+// in a directory, and their names in any tree that it may change: it, or one before it,
+// may have made them while nothing was denied there. A tree that holds the home is not
+// searched for that.
 func (c *compiler) noteNamed(d *profiles.Denial) {
-	info, ok := c.lstat(d.Path)
-	if !ok || !info.Mode().IsRegular() {
+	var roots []string
+	control, around := d.Class == profiles.Control, false
+	for i := range c.p.Paths {
+		r := &c.p.Paths[i]
+		if !r.Tree || r.Path == "/" || control && (r.Access&d.Access == 0 || profiles.Within(r.Path, c.p.Home)) {
+			continue
+		}
+		if within := profiles.Within(r.Path, d.Path); within || control {
+			roots, around = append(roots, r.Path), around || within
+		}
+	}
+	if around && !c.ofRepositories(d.Path) {
+		c.noteWithin(d, d.Path, roots)
+	}
+}
+
+// ofRepositories says of a directory that git has those of submodules there, with all of
+// their objects: no run could ever make links in it.
+func (c *compiler) ofRepositories(dir string) bool {
+	if path.Base(dir) != "modules" {
+		return false
+	}
+	_, ok := c.lstat(path.Join(path.Dir(dir), "HEAD"))
+	return ok
+}
+
+func (c *compiler) noteWithin(d *profiles.Denial, p string, roots []string) {
+	info, ok := c.lstat(p)
+	if !ok {
 		return
 	}
-	for i := range c.p.Paths {
-		if r := &c.p.Paths[i]; r.Tree && r.Path != "/" && profiles.Within(r.Path, d.Path) {
-			c.noteLinks(d.Path, info, d, r.Path)
-		}
+	for _, root := range roots {
+		c.noteLinks(p, info, d, root)
+	}
+	if d.Class != profiles.Control || !info.IsDir() {
+		return
+	}
+	entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(p))
+	if err != nil {
+		return // no more does the run find anything there
+	}
+	for _, e := range entries {
+		c.noteWithin(d, path.Join(p, e.Name()), roots)
 	}
 }
 

@@ -153,6 +153,42 @@ func TestApprovedSkillStays(t *testing.T) {
 	}
 }
 
+// Nor is it changed by names that a run gave its files before, in this tree or in
+// another, and no more is a manifest that was named; which runs do as long as nobody
+// has said a word.
+func TestLinksFromBefore(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const text = `{"permissions": [{"capability": "filesystem.read", "effect": "allow", "constraints": {"workspace_only": true}}]}`
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			for _, named := range []bool{false, true} {
+				a := newAgent(t)
+				a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+				a.write("work/sk/lib/f", "good\n")
+				a.write("work/perms.json", text)
+				run := func(script string) string {
+					out, _ := a.in("work", append(slices.Clip(flags), "--mount", "m="+a.outside+":rw", "--", "sh", "-c", script, a.outside)...)
+					return out
+				}
+				out := run("mkdir d; ln sk/lib/f $0/skill; ln perms.json d/deep")
+				if named {
+					for _, words := range [][]string{{"grants", "promote", "sk"}, {"--manifest", "perms.json", "--", "true"}} {
+						if out, code := a.in("work", words...); code != 0 {
+							t.Fatal(out)
+						}
+					}
+				}
+				out += run("for f in $0/skill d/deep; do echo evil >$f; done; echo new >new")
+				for _, file := range []string{"work/sk/lib/f", "work/perms.json"} {
+					if a.read("work/new") != "new\n" || (a.read(file) == "evil\n") == named {
+						t.Errorf("named %v: %s: %q: %s", named, file, a.read(file), out)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A variable that a project sets leads to no configuration, and to no approvals,
 // that a run has written, and does not drop what the account's own file denies.
 func TestVariablesOfEarlierRuns(t *testing.T) {

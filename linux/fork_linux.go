@@ -74,6 +74,7 @@ const (
 	stageLimit
 	stageDir
 	stageKeyring
+	stageTerminal
 	stageCapability
 	stagePrivilege
 	stageLandlock
@@ -99,6 +100,7 @@ var stageNames = [...]string{
 	stageLimit:       "set limits",
 	stageDir:         "enter the working directory",
 	stageKeyring:     "join a new session keyring",
+	stageTerminal:    "leave the terminal",
 	stageCapability:  "drop capabilities",
 	stagePrivilege:   "set no_new_privs",
 	stageLandlock:    "restrict by Landlock",

@@ -110,6 +110,9 @@ func (b *scripter) enterScript() ([]step, error) {
 		// EPERM in containers that refuse keyctl; the filter refuses it, too.
 		stepFor(stageKeyring, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING).with(optional),
 	}
+	if hasTerminal() && !onTerminal() {
+		s = append(s, b.leaveTerminal()...)
+	}
 	if b.cmd.Nice != 0 {
 		// Only who has a capability may take some back.
 		now, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
@@ -179,6 +182,19 @@ func (b *scripter) enterScript() ([]step, error) {
 		return nil, fmt.Errorf("prepare the self-test: %w", err)
 	}
 	return append(append(s, tests...), last...), nil
+}
+
+// leaveTerminal has the command, which stays in its session and group, be controlled
+// by no terminal: reading /dev/tty is nobody's to rule on, and would be what is typed.
+// That there is none left is tried.
+func (b *scripter) leaveTerminal() []step {
+	open := stepFor(stageTerminal, syscall.SYS_OPENAT, atFDCWD, b.str(ttyPath), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC)
+	return []step{
+		open.with(save | optional),
+		stepFor(stageTerminal, syscall.SYS_IOCTL, 0, unix.TIOCNOTTY).with(useSaved | optional),
+		stepFor(stageTerminal, syscall.SYS_CLOSE).with(useSaved | optional),
+		open.wants(unix.ENXIO),
+	}
 }
 
 // rlimits are the plan's, none above what this process itself has: nobody may

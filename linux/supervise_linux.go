@@ -215,7 +215,7 @@ type Supervisor struct {
 // threads act on these, restricted as the command is by the first layer.
 func NewSupervisor(c Supervision) (*Supervisor, error) {
 	s := &Supervisor{listener: -1, root: -1, config: c, begun: make(chan int, 1), done: make(chan struct{}), decider: newDecider(c.Profile, c.Own, c.Apart, c.Hidden, c.Umask)}
-	s.onTTY = controls(0) || controls(1) || controls(2)
+	s.onTTY = onTerminal()
 	started := make(chan error, 1)
 	go s.serve(started)
 	s.deciders = deciders{s.decider}

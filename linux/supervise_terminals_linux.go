@@ -16,7 +16,7 @@ import (
 //
 // On it is a run of whose caller's stdin, stdout and stderr at least one is that
 // terminal: others, as those of agents that have pipes for all three, have no
-// business with what is typed to the agent.
+// business with what is typed to the agent. No terminal controls these (leaveTerminal).
 //
 // A rule would also be needed by a performing thread. These terminals are opened
 // outside Landlock instead, which is safe since it is done by a descriptor that
@@ -94,6 +94,21 @@ func controls(fd int) bool {
 	_, err := unix.IoctlGetInt(fd, unix.TIOCGSID)
 	return err == nil
 }
+
+// ttyPath means the terminal that controls whoever opens it.
+const ttyPath = "/dev/tty"
+
+// hasTerminal says whether one controls this process.
+func hasTerminal() bool {
+	fd, err := unix.Open(ttyPath, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err == nil
+}
+
+// onTerminal says whether the caller's stdin, stdout or stderr is that terminal.
+func onTerminal() bool { return controls(0) || controls(1) || controls(2) }
 
 func (t *terminals) close() {
 	t.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -43,13 +44,34 @@ func (b *scripter) rules() error {
 			}
 		}
 		if !found {
-			return nil
+			return b.streamRules()
 		}
 		err := b.addRules(path, next)
 		if err != nil {
 			return fmt.Errorf("landlock rule for %q: %w", path, err)
 		}
 	}
+}
+
+// streamRules has what the command starts with and may read be opened again to be
+// read, wherever that is (cat /dev/stdin). What has no path needs no rule, and gets none.
+func (b *scripter) streamRules() error {
+	for _, fd := range b.cmd.Stdio {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil || flags&unix.O_PATH != 0 || flags&unix.O_ACCMODE != unix.O_RDONLY && flags&unix.O_ACCMODE != unix.O_RDWR {
+			continue
+		}
+		for i, layer := range b.layers {
+			attr := ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: b.plan.Layers[i].HandledFS & (readFile | ll.AccessFSIoctlDev)}
+			if attr.AllowedAccess == 0 {
+				continue
+			}
+			if err := ll.LandlockAddPathBeneathRule(layer, &attr, 0); err != nil && !errors.Is(err, unix.EBADFD) {
+				return fmt.Errorf("landlock rule for %s: %w", stdioNames[slices.Index(b.cmd.Stdio[:], fd)], err)
+			}
+		}
+	}
+	return nil
 }
 
 // addRules attaches the rules of a path that are next in their layers. The path

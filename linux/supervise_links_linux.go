@@ -115,6 +115,10 @@ func (r *request) magic(cur int, where, name string) (int, unix.Errno) {
 	if err != nil {
 		return -1, errno(err)
 	}
+	var st unix.Stat_t
+	if len(parts) == 2 && unix.Fstat(fd, &st) == nil {
+		r.through = fileID{st.Dev, st.Ino}
+	}
 	return fd, r.s.inView(fd)
 }
 

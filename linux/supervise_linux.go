@@ -534,21 +534,22 @@ type request struct {
 	// while they do.
 	performers *performers
 
-	a, b   object // what the paths lead to
-	flags  int
-	jumped bool   // a magic link of /proc was followed
-	watch  string // the path of an open that is the caller's if it is allowed
-	mode   uint32
-	text   string // link target, attribute name
-	value  []byte // attribute value
-	held   int64  // what it takes of Supervisor.held
-	times  [2]unix.Timespec
-	how    int   // flags to open with
-	fd     int   // to be injected
-	val    int64 // result where it is no descriptor
-	act    func(*request) unix.Errno
-	going  [2]going // what it may remove, until that is settled
-	turns  bool     // others may wait for it, until then
+	a, b    object // what the paths lead to
+	flags   int
+	jumped  bool   // a magic link of /proc was followed
+	through fileID // what it led to, where it is one of the caller's open files
+	watch   string // the path of an open that is the caller's if it is allowed
+	mode    uint32
+	text    string // link target, attribute name
+	value   []byte // attribute value
+	held    int64  // what it takes of Supervisor.held
+	times   [2]unix.Timespec
+	how     int   // flags to open with
+	fd      int   // to be injected
+	val     int64 // result where it is no descriptor
+	act     func(*request) unix.Errno
+	going   [2]going // what it may remove, until that is settled
+	turns   bool     // others may wait for it, until then
 }
 
 // going is a name, and the directory that has it.

@@ -43,6 +43,7 @@ func serveOpen(r *request) {
 		r.openPath(e)
 	case e != 0 && r.watch != "":
 		r.resume() // what could not be looked at the caller may be able to open
+	case e == unix.EACCES && r.openStream():
 	case e != 0:
 		r.fail(e)
 	default:
@@ -160,7 +161,9 @@ func (r *request) open() {
 	if !o.anonymous {
 		rule := r.located(o, func(pl place) ruling { return r.deciders.write(pl, accessOf(r.flags)) })
 		if !rule.ok() {
-			r.refuse(rule)
+			if !r.openStream() {
+				r.refuse(rule)
+			}
 			return
 		}
 	}
@@ -201,6 +204,36 @@ func (r *request) open() {
 		q.nr, q.form = unix.SYS_OPENAT, formOpen
 		q.args = [6]uintptr{^uintptr(0), q.pinned(&r.a), uintptr(r.how)}
 	}, slow)
+}
+
+// openStream serves what may not be opened by its path and is, through /proc, a file
+// that the command started with as standard input or output, such as a log outside
+// (echo >/dev/stderr): the caller gets that stream itself, as by /dev/fd elsewhere, in
+// a direction in which it has it. To read, Landlock has a rule for it.
+func (r *request) openStream() bool {
+	if r.through == (fileID{}) || r.inner != nil || r.flags&(unix.O_PATH|unix.O_DIRECTORY) != 0 {
+		return false
+	}
+	for fd := range 3 {
+		var st unix.Stat_t
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		way := flags & unix.O_ACCMODE
+		if err != nil || flags&unix.O_PATH != 0 || way != unix.O_RDWR && way != r.flags&unix.O_ACCMODE ||
+			unix.Fstat(fd, &st) != nil || (fileID{st.Dev, st.Ino}) != r.through {
+			continue
+		}
+		if r.watch != "" {
+			r.resume()
+			return true
+		}
+		r.perform(func(r *request) unix.Errno {
+			dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+			r.fd = dup
+			return errno(err)
+		})
+		return true
+	}
+	return false
 }
 
 // openRegular opens the file that was looked at, by its name. If another has

@@ -233,6 +233,88 @@ func TestInheritedTemp(t *testing.T) {
 	}
 }
 
+// TestInheritedAgain gives runs files that lie where they may do nothing as standard
+// streams. By the names that /dev has for them they are opened again, in the direction
+// that they are open in, and no other.
+func TestInheritedAgain(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	a := newAgent(t)
+	dir, err := os.MkdirTemp("/tmp", "inherited")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	in, log := filepath.Join(dir, "in"), filepath.Join(dir, "log")
+	// after gives what the two hold when a script is over, and what it said.
+	after := func(gone bool, prefix []string, script string) (string, string) {
+		var files [2]*os.File
+		for i, path := range [...]string{in, log} {
+			err := os.WriteFile(path, []byte(filepath.Base(path)+"\n"), 0o600)
+			if err == nil {
+				files[i], err = os.OpenFile(path, [...]int{os.O_RDONLY, os.O_WRONLY | os.O_APPEND}[i], 0)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer files[i].Close()
+		}
+		left := func() (all string) {
+			for _, f := range files {
+				b, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += string(b)
+			}
+			return all
+		}
+		if gone { // as zsh has it of what stands after <<
+			os.Remove(in)
+			os.Remove(log)
+		}
+		var said bytes.Buffer
+		argv := append(slices.Clip(prefix), "/bin/sh", "-c", script, "sh", log)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.work, a.env, files[0], files[1], &said
+		cmd.Run()
+		return left(), said.String()
+	}
+	const use = `cat /dev/stdin; echo one >/dev/stdout; echo two >>/proc/self/fd/1`
+	other := map[string]struct{ script, left, said string }{
+		"writes what it reads":      {`echo more >/dev/stdin`, "more\nlog\n", ""},
+		"reads what it writes":      {`read x </dev/stdout; echo $x again >&2`, "in\nlog\n", "log again\n"},
+		"both":                      {`: 1<>/dev/stdout && echo again >&2`, "in\nlog\n", "again\n"},
+		"writes by the file's name": {`echo more >"$1"`, "in\nmore\n", ""},
+		"changes the mode":          {`chmod 500 /dev/stdin && echo again >&2`, "in\nlog\n", "again\n"},
+	}
+	for name, o := range other {
+		if left, said := after(false, nil, o.script); left != o.left || said != o.said {
+			t.Fatalf("control: %s: %q is left, said %q", name, left, said)
+		}
+	}
+	again := func(way string, flags ...string) {
+		run := append(append([]string{program(t)}, flags...), "--")
+		for _, gone := range []bool{false, true} {
+			if left, said := after(gone, run, use); left != "in\nlog\nin\none\ntwo\n" || said != "" {
+				t.Errorf("%s, gone %t: %q is left, said %q", way, gone, left, said)
+			}
+		}
+		for name, o := range other {
+			if left, said := after(false, run, o.script); left != "in\nlog\n" || strings.Contains(said, "log again") || strings.HasPrefix(said, "again") {
+				t.Errorf("%s: %s: %q is left, said %q", way, name, left, said)
+			}
+		}
+	}
+	for way, flags := range ways() {
+		again(way, flags...)
+	}
+	again("without namespaces, reads looked at", "--namespaces", "off", "--denials")
+	if err := os.WriteFile(filepath.Join(a.work, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again("without namespaces, beside a secret", "--namespaces", "off")
+}
+
 // obey is what a program does to have whoever reads its standard input next do
 // something for it.
 var obey = map[string]string{

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,10 @@ import (
 // Datagram and raw sockets are an error, since they send to whatever address a
 // message names, which no filter sees; so is a stream that is not connected,
 // since listen(2) would bind it. So is a directory: what lies beneath it is reached
-// through it in the view that it was opened in, where nothing is masked.
+// through it in the view that it was opened in, where nothing is masked. So are the end
+// of a pipe that others write to, which a path in /proc opens for reading, where it is
+// no output, and what only the kernel knows the use of (another filter's listener,
+// io_uring).
 func inherited(stdio [3]int) (sockets map[uint64]bool, inputs []fileID, err error) {
 	sockets = map[uint64]bool{}
 	for i, fd := range stdio {
@@ -34,7 +38,11 @@ func inherited(stdio [3]int) (sockets map[uint64]bool, inputs []fileID, err erro
 			if err := unstartable(fd, &st); err != nil {
 				return nil, nil, fmt.Errorf("%s is memory that can be started as a program: %w", stdioNames[i], err)
 			}
-			if isInput(fd, st.Nlink == 0) {
+			input, err := isInput(i, fd, &st)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s %w", stdioNames[i], err)
+			}
+			if input {
 				inputs = append(inputs, fileID{st.Dev, st.Ino})
 			}
 			continue
@@ -74,12 +82,28 @@ func unstartable(fd int, st *unix.Stat_t) error {
 	return unix.Fchmod(fd, st.Mode&0o7666)
 }
 
-// isInput says whether a descriptor is open for reading alone, and has no path to go by.
-func isInput(fd int, gone bool) bool {
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+// isInput says whether a descriptor that is no directory or socket is open for reading
+// alone, and has no path to go by, or what is wrong with it.
+func isInput(i, fd int, st *unix.Stat_t) (bool, error) {
 	var buf [unix.PathMax]byte
-	n, _ := unix.Readlink(fdPath(fd), buf[:])
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDONLY && isAnonymous(string(buf[:max(n, 0)]), gone)
+	n, err := unix.Readlink(fdPath(fd), buf[:])
+	if err != nil {
+		return false, fmt.Errorf("cannot be looked at: %w", err)
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil {
+		return false, fmt.Errorf("cannot be looked at: %w", err)
+	}
+	path, way, pipe := string(buf[:n]), flags&unix.O_ACCMODE, st.Mode&unix.S_IFMT == unix.S_IFIFO
+	switch {
+	case !isAnonymous(path, st.Nlink == 0):
+		return false, nil
+	case !pipe && !strings.HasPrefix(path, "/"):
+		return false, fmt.Errorf("is no file, device, pipe or socket (%s)", path)
+	case pipe && way == unix.O_WRONLY && i == 0:
+		return false, errors.New("is the end of a pipe that is written to, and what others write there could be read: use </dev/null")
+	}
+	return way == unix.O_RDONLY, nil
 }
 
 // isAnonymous says whether what /proc has for the path of an open file, that is gone

@@ -315,6 +315,50 @@ func TestInheritedAgain(t *testing.T) {
 	again("without namespaces, beside a secret", "--namespaces", "off")
 }
 
+// TestInheritedOdd starts runs with what lets them read what others write, or do what
+// no call of theirs is looked at for.
+func TestInheritedOdd(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	a := newAgent(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	event, err := unix.Eventfd(1, unix.EFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter := os.NewFile(uintptr(event), "eventfd")
+	defer counter.Close()
+	for _, c := range []struct {
+		stdin        *os.File
+		script, bare string
+		says         string
+	}{
+		{w, "head -c 6 /dev/stdin", "SECRET", "the end of a pipe that is written to"},
+		{counter, "head -c 8 | tr '\\0' 0; echo", "\x010000000\n", "no file, device, pipe or socket (anon_inode:[eventfd])"},
+	} {
+		start := func(prefix ...string) string {
+			io.WriteString(w, "SECRET")
+			argv := append(prefix, "/bin/sh", "-c", c.script)
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env, cmd.Stdin = a.work, a.env, c.stdin
+			out, _ := cmd.CombinedOutput()
+			return string(out)
+		}
+		for way, flags := range ways() {
+			if out := start(append(append([]string{program(t)}, flags...), "--")...); !strings.Contains(out, c.says) || strings.Contains(out, c.bare) {
+				t.Errorf("%s: %q, want %q", way, out, c.says)
+			}
+		}
+		if out := start(); out != c.bare {
+			t.Errorf("control: %q, want %q", out, c.bare)
+		}
+	}
+}
+
 // obey is what a program does to have whoever reads its standard input next do
 // something for it.
 var obey = map[string]string{

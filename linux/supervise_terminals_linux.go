@@ -140,7 +140,10 @@ func (r *request) serveTerminal(how int) bool {
 	tty, made := false, false
 	switch {
 	case o.kind == special && o.st.Rdev == unix.Mkdev(5, 0):
-		number, e := r.controlling()
+		number, dev, e := r.controlling()
+		if e == unix.ENXIO && r.onConsole(dev) && r.openStream() {
+			return true
+		}
 		if e == 0 {
 			o.close()
 			e = r.resolve(o, unix.AT_FDCWD, "/dev/pts/"+strconv.FormatUint(number, 10), followLink)
@@ -157,7 +160,7 @@ func (r *request) serveTerminal(how int) bool {
 		return false
 	default:
 		made = r.s.terminals.made(r, &o.st)
-		if own, e := r.controlling(); (e != 0 || own != number) && !made {
+		if own, _, e := r.controlling(); (e != 0 || own != number) && !made {
 			return false
 		}
 	}
@@ -183,22 +186,37 @@ func (r *request) serveTerminal(how int) bool {
 	return true
 }
 
-// controlling gives the number of the pseudoterminal that controls the caller.
-func (r *request) controlling() (uint64, unix.Errno) {
+// controlling gives the terminal that controls the caller: its device, 0 for none, and
+// the number of it, or that it is no pseudoterminal.
+func (r *request) controlling() (number, dev uint64, e unix.Errno) {
 	var buf [1024]byte
 	stat, e := readStart(r.task.dir, "stat", buf[:])
 	if e != 0 {
-		return 0, e
+		return 0, 0, e
 	}
 	// pid (comm) state ppid pgrp session tty_nr: comm may hold anything.
 	line := string(stat)
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
 	if len(fields) < 5 {
-		return 0, unix.ENXIO
+		return 0, 0, unix.ENXIO
 	}
-	tty, _ := strconv.ParseUint(fields[4], 10, 32)
-	if major := tty >> 8 & 0xfff; major < 136 || major > 143 {
-		return 0, unix.ENXIO // none, or one that is no pseudoterminal
+	dev, _ = strconv.ParseUint(fields[4], 10, 32)
+	if major := dev >> 8 & 0xfff; major < 136 || major > 143 {
+		return 0, dev, unix.ENXIO
 	}
-	return tty&0xff | tty>>12&0xfff00, 0
+	return dev&0xff | dev>>12&0xfff00, dev, 0
+}
+
+// onConsole says whether a terminal of another kind, a serial line or a virtual one, is
+// the caller's and what the run is started with, by which it is then opened.
+func (r *request) onConsole(dev uint64) bool {
+	for fd := range 3 {
+		var st unix.Stat_t
+		is, err := unix.IoctlGetInt(fd, unix.TIOCGDEV)
+		if err == nil && uint64(is) == dev && controls(fd) && unix.Fstat(fd, &st) == nil {
+			r.through = fileID{st.Dev, st.Ino}
+			return true
+		}
+	}
+	return false
 }

@@ -542,6 +542,46 @@ for name, how in ("/dev/tty", os.O_RDWR), ("/dev/tty", os.O_RDONLY), (sys.argv[1
 	}
 }
 
+// A terminal that is no pseudoterminal, as of a console or a serial line, is the run's
+// like any other.
+func TestConsoleOpens(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	const script = `
+import os, sys
+for name in "/dev/tty", "/dev/stdin", "/dev/tty62":
+    for how in os.O_RDWR, os.O_WRONLY, os.O_RDONLY:
+        try:
+            fd = os.open(name, how | os.O_NOCTTY)
+            print("terminal" if os.isatty(fd) else "other")
+            os.close(fd)
+        except OSError as e: print(e.strerror)`
+	opened := func(argv ...string) string {
+		// The end of a session is the end of what it has open.
+		console, err := os.OpenFile("/dev/tty63", os.O_RDWR|syscall.O_NOCTTY, 0)
+		if err != nil {
+			sandboxtest.Skip(t, sandboxtest.Root, "no virtual terminal that root could open: %v", err)
+		}
+		defer console.Close()
+		argv = append(argv, "python3", "-c", script)
+		var out bytes.Buffer
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = home(t)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = console, &out, &out
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		end := ending(cmd.Run())
+		return strings.ReplaceAll(out.String(), "\n", " ") + end
+	}
+	own, other := strings.Repeat("terminal ", 6), strings.Repeat("terminal ", 3)
+	if got := opened("env"); got != own+other+"exit 0" {
+		t.Errorf("control: %q", got)
+	}
+	for _, namespaces := range []string{"auto", "off"} {
+		if got := opened(program(t), "--namespaces", namespaces, "--"); got != own+strings.Repeat("Permission denied ", 3)+"exit 0" {
+			t.Errorf("namespaces %s: %q", namespaces, got)
+		}
+	}
+}
+
 // What a run does to the terminal is over with it: that output is stopped, and how
 // the terminal is set, unless others may have set it.
 func TestKeepsTerminal(t *testing.T) {

@@ -21,7 +21,8 @@ type board struct {
 	began    uint32 // set by the command, first of all: pidfd is valid
 	pidfd    int32  // its pidfd, in the launcher's table
 	guardian uint32 // pid of the second guardian, where there are two
-	gone     uint32 // set by the first: the launcher is gone
+	gone     uint32 // set by the first: the launcher is gone, or has the run end
+	over     uint32 // set by the launcher: the run is to end
 
 	failed uint32 // 1: the guardian's script failed, 2: the command's
 	step   uint32 // which step

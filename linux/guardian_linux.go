@@ -44,7 +44,11 @@ type guard struct {
 	wall      syscall.Timespec
 	hasWall   bool
 	children  *byte // path of the guardian's list of children
+	procPath  *byte
+	proc      uintptr // a descriptor of it
+	self      uintptr // the guardian's pid
 	buf       [4096]byte
+	stat      [512]byte
 	info      [128]byte
 	rusage    syscall.Rusage
 	now       syscall.Timespec
@@ -108,7 +112,9 @@ func (g *guard) watch() {
 		if g.orphaned() {
 			sys(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 		}
-		g.double()
+		if second := g.double(); second != 0 {
+			g.stand(second)
+		}
 	}
 	if g.session {
 		sys(syscall.SYS_SETSID, 0, 0, 0)
@@ -166,11 +172,11 @@ func (g *guard) begins() bool {
 	return true
 }
 
-// double starts the second guardian, in which alone it returns.
+// double starts the second guardian. It gives the first the second's number.
 //
 //go:nosplit
 //go:norace
-func (g *guard) double() {
+func (g *guard) double() int32 {
 	first, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
 	g.first = int32(first)
 	second, e := sys(syscall.SYS_CLONE, syscall.CLONE_FILES|sigChld, 0, 0)
@@ -178,7 +184,7 @@ func (g *guard) double() {
 		g.fail(g.setupLen, e)
 	}
 	if second != 0 {
-		g.stand(int32(second))
+		return int32(second)
 	}
 	sys(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, sigTerm, 0)
 	sys(syscall.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0)
@@ -187,6 +193,7 @@ func (g *guard) double() {
 	}
 	second, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
 	store(&g.board.guardian, uint32(second))
+	return 0
 }
 
 // stand is the first guardian's life from then on: it tells the second of the
@@ -217,13 +224,16 @@ func (g *guard) stand(second int32) {
 	}
 }
 
-// orphaned says whether the launcher is gone, or the first of two guardians. A
-// pidfd polls readable when its process has ended, which is a moment after its
+// orphaned says whether the launcher is gone, or the first of two guardians, or has
+// the run end. A pidfd polls readable when its process has ended, which is a moment after its
 // children were told: they have another parent by then.
 //
 //go:nosplit
 //go:norace
 func (g *guard) orphaned() bool {
+	if load(&g.board.over) != 0 {
+		return true
+	}
 	self, _ := sys(syscall.SYS_GETPID, 0, 0, 0)
 	parent, _ := sys(syscall.SYS_GETPPID, 0, 0, 0)
 	switch {
@@ -360,12 +370,10 @@ func (g *guard) wait(command int32) {
 			timeout = uintptr(unsafe.Pointer(&g.left))
 		}
 		sig, _ := sys4(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&g.info)), timeout, signalSize)
-		if sig == sigTerm && g.outside {
-			// The parent-death signal, or somebody's SIGTERM to us.
-			if g.orphaned() {
-				b.cause = causeLauncher
-				break
-			}
+		// The parent-death signal, Process.Kill's, or somebody's SIGTERM to us.
+		if sig == sigTerm && g.orphaned() {
+			b.cause = causeLauncher
+			break
 		}
 	}
 	g.sweep(command)
@@ -383,15 +391,19 @@ func (g *guard) wait(command int32) {
 
 // sweep kills and reaps until the guardian has no child left. In a pid
 // namespace one signal reaches everyone. Elsewhere orphans fall to the
-// guardian, their subreaper, as their parents die, and go in the next pass.
+// guardian, their subreaper, as their parents die, and go in the next pass; now and
+// then all go, since some parents may not die before them.
 //
 //go:nosplit
 //go:norace
 func (g *guard) sweep(command int32) {
 	store(&g.board.ending, 1)
-	for {
+	for pass := 1; ; pass++ {
 		if g.outside {
 			g.killChildren(command)
+			if pass%8 == 0 {
+				g.killDescendants()
+			}
 		} else {
 			sys(syscall.SYS_KILL, ^uintptr(0), sigKill, 0)
 		}
@@ -460,4 +472,86 @@ func (g *guard) killChildren(command int32) {
 		}
 	}
 	sys(syscall.SYS_CLOSE, fd, 0, 0)
+}
+
+// killDescendants kills all that come from the guardian, for those whose parents do
+// not die: who is traced can be held at its exit, and waits there for its tracer,
+// which may be a child of its own and run on.
+//
+//go:nosplit
+//go:norace
+func (g *guard) killDescendants() {
+	var e syscall.Errno
+	g.proc, e = sys4(syscall.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(g.procPath)), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if e != 0 {
+		return
+	}
+	g.self, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
+	for {
+		n, e := sys(syscall.SYS_GETDENTS64, g.proc, uintptr(unsafe.Pointer(&g.buf)), uintptr(len(g.buf)))
+		if e != 0 || n == 0 {
+			break
+		}
+		const lengthAt, nameAt = 16, 19 // in struct linux_dirent64
+		for at := uintptr(0); at < n; {
+			pid := uintptr(0)
+			for i := at + nameAt; g.buf[i&4095] >= '0' && g.buf[i&4095] <= '9'; i++ {
+				pid = pid*10 + uintptr(g.buf[i&4095]-'0')
+			}
+			at += uintptr(g.buf[(at+lengthAt)&4095]) | uintptr(g.buf[(at+lengthAt+1)&4095])<<8
+			if pid == 0 || pid == g.self {
+				continue
+			}
+			// Held by a descriptor before it is looked at: the number may be another's.
+			pidfd, e := sys(unix.SYS_PIDFD_OPEN, pid, 0, 0)
+			if e != 0 {
+				continue
+			}
+			from := pid
+			for depth := 0; from > 1 && from != g.self && depth < deepest; depth++ {
+				from = g.parentOf(from)
+			}
+			if from == g.self {
+				sys4(unix.SYS_PIDFD_SEND_SIGNAL, pidfd, sigKill, 0, 0)
+			}
+			sys(syscall.SYS_CLOSE, pidfd, 0, 0)
+		}
+	}
+	sys(syscall.SYS_CLOSE, g.proc, 0, 0)
+}
+
+// deepest is how far up a process is looked for among the ancestors of another: there
+// are never more, but while they change.
+const deepest = 1 << 16
+
+// parentOf gives the parent of a process, 0 if it has none any more.
+//
+//go:nosplit
+//go:norace
+func (g *guard) parentOf(pid uintptr) uintptr {
+	const file = uintptr(len(g.stat) - len("/stat\x00"))
+	g.stat[file], g.stat[file+1], g.stat[file+2], g.stat[file+3], g.stat[file+4], g.stat[file+5] = '/', 's', 't', 'a', 't', 0
+	name := file
+	for ; pid > 0; pid /= 10 {
+		name--
+		g.stat[name&511] = byte('0' + pid%10)
+	}
+	fd, e := sys4(syscall.SYS_OPENAT, g.proc, uintptr(unsafe.Pointer(&g.stat))+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if e != 0 {
+		return 0
+	}
+	n, e := sys(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&g.stat)), uintptr(len(g.stat)))
+	sys(syscall.SYS_CLOSE, fd, 0, 0)
+	if e != 0 {
+		return 0
+	}
+	// pid (comm) state ppid: comm may hold anything, but it ends last.
+	for n > 0 && g.stat[(n-1)&511] != ')' {
+		n--
+	}
+	parent := uintptr(0)
+	for i := n + uintptr(len(" S ")); g.stat[i&511] >= '0' && g.stat[i&511] <= '9'; i++ {
+		parent = parent*10 + uintptr(g.stat[i&511]-'0')
+	}
+	return parent
 }

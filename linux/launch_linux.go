@@ -323,25 +323,7 @@ var kernelPage = uintptr(os.Getpagesize())
 // subreaper, so all of it becomes its children, level by level.
 func endOrphans() {
 	for {
-		list, err := os.ReadDir("/proc/self/task")
-		if err != nil {
-			return
-		}
-		for _, t := range list {
-			b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-			if err != nil {
-				continue
-			}
-			pid := 0
-			for _, c := range b {
-				if c >= '0' && c <= '9' {
-					pid = pid*10 + int(c-'0')
-				} else if pid > 0 {
-					syscall.Kill(pid, syscall.SIGKILL)
-					pid = 0
-				}
-			}
-		}
+		endBelow(os.Getpid())
 		// Not for ever, as in the guardian's sweep.
 		pid, err := syscall.Wait4(-1, nil, wall|wnohang, nil)
 		if err != nil && !errors.Is(err, syscall.EINTR) {
@@ -481,6 +463,18 @@ func (p *Process) SignalAll(sig syscall.Signal) error {
 	return p.Signal(sig)
 }
 
+// Kill ends the run. The end of the command alone would not: while another of the run
+// traces it, that can keep it from its exit, and the guardian from its end.
+func (p *Process) Kill() {
+	if p.Signal(syscall.SIGKILL) == os.ErrProcessDone {
+		return
+	}
+	store(&p.board.over, 1)
+	if <-p.forked; p.handle >= 0 {
+		unix.PidfdSendSignal(p.handle, syscall.SIGTERM, nil, 0)
+	}
+}
+
 // Wait returns when the command has ended and nothing of the run is left but its
 // guardian, which is about to end. [Process.Close] has to follow.
 func (p *Process) Wait() (State, error) {
@@ -551,6 +545,7 @@ func (g *guard) program(t *tape, cmd *Command) error {
 	}
 	g.shell, _ = t.str("/bin/sh")
 	g.children, _ = t.str("/proc/thread-self/children")
+	g.procPath, _ = t.str("/proc")
 	var args []string
 	if len(cmd.Argv) > 0 {
 		args = cmd.Argv[1:]

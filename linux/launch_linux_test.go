@@ -220,15 +220,16 @@ func TestNothingSurvives(t *testing.T) {
 }
 
 // tracing is Python that leaves a daemon which traces its parent: whoever is traced
-// is its parent's to wait for only when the tracer has ended.
+// is its parent's to wait for only when the tracer has ended and, with
+// PTRACE_O_TRACEEXIT, does not end before the tracer lets it.
 const tracing = `
-import ctypes, os, signal, time
+import ctypes, os, signal, sys, time
 ready, say = os.pipe()
 if os.fork() == 0:
     parent = os.getpid()
     ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_long(-1), 0, 0, 0) # for Yama
     if os.fork() == 0:
-        traced = ctypes.CDLL(None).ptrace(0x4206, parent, 0, 0) == 0
+        traced = ctypes.CDLL(None).ptrace(0x4206, parent, 0, ctypes.c_long(int(sys.argv[1]))) == 0
         os.write(say, b"traced" if traced else b"not traced")
         os.closerange(0, 10)
         time.sleep(30)
@@ -241,10 +242,12 @@ print(os.read(ready, 10).decode(), flush=True)
 // The end of a run waits for nobody who is traced.
 func TestTracedIsKilled(t *testing.T) {
 	modes(t, func(t *testing.T, f linux.Features) {
-		began := time.Now()
-		out, state := start(t, f, tempDir(t), "exec python3 -c '"+tracing+"'")
-		if took := time.Since(began); out != "traced\n" || state.Killed != 2 || took > 20*time.Second {
-			t.Errorf("%q, %d processes were ended in %v, want 2", out, state.Killed, took)
+		for _, options := range []int{0, unix.PTRACE_O_TRACEEXIT} {
+			began := time.Now()
+			out, state := start(t, f, tempDir(t), "exec python3 -c '"+tracing+"' "+strconv.Itoa(options))
+			if took := time.Since(began); out != "traced\n" || state.Killed != 2 || took > 20*time.Second {
+				t.Errorf("options %#x: %q, %d processes were ended in %v, want 2", options, out, state.Killed, took)
+			}
 		}
 	})
 }

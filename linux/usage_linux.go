@@ -29,13 +29,16 @@ const tick = 10 * time.Millisecond
 
 // Usage looks at the run's processes, one after the other, without stopping
 // them: what moves meanwhile may be missed. The guardian is not counted.
-func (p *Process) Usage() Usage {
+func (p *Process) Usage() Usage { return usageBelow(p.reaper()) }
+
+func usageBelow(root int) Usage {
 	var u Usage
 	w := usageWalk{seen: map[int]bool{}, page: int64(os.Getpagesize())}
-	if s, ok := w.stat(p.reaper()); ok {
+	s, ok := w.stat(root)
+	if ok {
 		u.CPU = s.ended
 	}
-	list := w.children(nil, p.reaper(), 1)
+	list := w.children(nil, root, s.threads)
 	for len(list) > 0 {
 		pid := list[len(list)-1]
 		list = list[:len(list)-1]
@@ -68,14 +71,18 @@ func (p *Process) EndStuck() {
 	if load(&p.board.ending) == 0 || load(&p.board.done) != 0 {
 		return
 	}
-	guardian := p.reaper()
-	for _, pid := range p.Usage().pids {
+	endBelow(p.reaper())
+}
+
+// endBelow kills all that come from a process.
+func endBelow(root int) {
+	for _, pid := range usageBelow(root).pids {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			continue
 		}
 		// The number may be somebody else's by now, and then it stays so.
-		if descends(pid, guardian) {
+		if descends(pid, root) {
 			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
 		unix.Close(fd)
@@ -84,7 +91,7 @@ func (p *Process) EndStuck() {
 
 // descends says whether a process comes from another.
 func descends(pid, from int) bool {
-	for range 1000 {
+	for range deepest {
 		if pid == from {
 			return true
 		}

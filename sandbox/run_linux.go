@@ -173,7 +173,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		return Result{}, err
 	}
 	defer time.AfterFunc(settleAfter, settle).Stop()
-	tap.start(func() { p.Signal(syscall.SIGKILL) })
+	tap.start(p.Kill)
 	watcher.start(p)
 	stop := forward(signals, func(sig syscall.Signal) error { return passOn(p, sig) })
 	state, err := p.Wait()

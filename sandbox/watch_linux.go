@@ -3,7 +3,6 @@ package sandbox
 import (
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"skillrun/linux"
@@ -59,7 +58,7 @@ func newWatcher(spec *Spec, group *linux.Cgroup) *watcher {
 
 // start begins to look.
 func (w *watcher) start(p *linux.Process) {
-	w.usage, w.kill, w.stuck = p.Usage, func() { p.Signal(syscall.SIGKILL) }, p.EndStuck
+	w.usage, w.kill, w.stuck = p.Usage, p.Kill, p.EndStuck
 	if w.limits.Wall == 0 && w.limits.Memory == 0 && w.limits.CPU == 0 && w.limits.Processes == 0 && len(w.files) == 0 {
 		return
 	}

@@ -76,6 +76,7 @@ type Process struct {
 	layers    []int           // descriptors of the Landlock rulesets
 	inherited map[uint64]bool // sockets that the command starts with
 	inputs    []fileID        // [Begun.Inputs]
+	streams   []int           // [Begun.Streams]
 	session   bool            // Command.Session
 	// interrupts is [Begun.Interrupts].
 	interrupts bool
@@ -121,6 +122,11 @@ func Start(plan *Plan, cmd *Command) (*Process, error) {
 	p.board = board
 	if p.inherited, p.inputs, err = inherited(cmd.Stdio); err != nil {
 		return nil, err
+	}
+	for _, fd := range cmd.Stdio {
+		if fd >= 0 && fd <= 2 {
+			p.streams = append(p.streams, fd)
+		}
 	}
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -374,7 +380,7 @@ func (p *Process) end() {
 // Begun gives what a [Supervisor] of this run needs once [Process.Begin] has
 // returned. It then owns the listener.
 func (p *Process) Begun() Begun {
-	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Inputs: p.inputs, Root: int(p.board.root) - 1, Guardian: p.reaper(), Interrupts: p.interrupts}
+	b := Begun{Listener: int(p.board.listener) - 1, Ruleset: -1, Inherited: p.inherited, Inputs: p.inputs, Streams: p.streams, Root: int(p.board.root) - 1, Guardian: p.reaper(), Interrupts: p.interrupts}
 	if len(p.layers) > 0 {
 		b.Ruleset = p.layers[0]
 	}

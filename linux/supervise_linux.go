@@ -125,6 +125,9 @@ type Begun struct {
 	// Inputs are pipes and the like that the command starts with and may only read,
 	// by whatever path.
 	Inputs []fileID
+	// Streams are those of the caller's standard streams that the command has itself,
+	// and no pipe in their place: 0 to 2.
+	Streams []int
 	// Process is a process of the run whose root directory is that of all of
 	// it (the filter refuses chroot and its kin), seen from here.
 	Process int

@@ -214,7 +214,7 @@ func (r *request) openStream() bool {
 	if r.through == (fileID{}) || r.inner != nil || r.flags&(unix.O_PATH|unix.O_DIRECTORY) != 0 {
 		return false
 	}
-	for fd := range 3 {
+	for _, fd := range r.s.run.Streams {
 		var st unix.Stat_t
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		way := flags & unix.O_ACCMODE

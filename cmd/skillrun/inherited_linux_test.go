@@ -313,6 +313,16 @@ func TestInheritedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	again("without namespaces, beside a secret", "--namespaces", "off")
+
+	// Where a pipe of the run's own stands between, to count what is written, the file is
+	// no stream of the run's.
+	const past = `exec 5<"$1"; { echo more >/proc/self/fd/5; } 2>/dev/null && echo again >&2`
+	for _, limit := range [][]string{nil, {"--output-limit", "1M"}} {
+		run := append([]string{program(t), "--grant", "filesystem.read:" + log}, append(limit, "--")...)
+		if left, said := after(false, run, past); strings.Contains(left, "more") != (limit == nil) || strings.Contains(said, "again") != (limit == nil) {
+			t.Errorf("%q: %q is left, said %q", limit, left, said)
+		}
+	}
 }
 
 // TestInheritedOdd starts runs with what lets them read what others write, or do what

@@ -559,7 +559,7 @@ for name in "/dev/tty", "/dev/stdin", "/dev/tty62":
 		// The end of a session is the end of what it has open.
 		console, err := os.OpenFile("/dev/tty63", os.O_RDWR|syscall.O_NOCTTY, 0)
 		if err != nil {
-			sandboxtest.Skip(t, sandboxtest.Root, "no virtual terminal that root could open: %v", err)
+			sandboxtest.Skip(t, sandboxtest.Root, "only root opens a virtual terminal: %v", err)
 		}
 		defer console.Close()
 		argv = append(argv, "python3", "-c", script)
@@ -570,6 +570,10 @@ for name in "/dev/tty", "/dev/stdin", "/dev/tty62":
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		end := ending(cmd.Run())
 		return strings.ReplaceAll(out.String(), "\n", " ") + end
+	}
+	if _, err := os.Stat("/dev/tty63"); err != nil {
+		t.Logf("nothing to be tried on this kernel: %v", err)
+		return
 	}
 	own, other := strings.Repeat("terminal ", 6), strings.Repeat("terminal ", 3)
 	if got := opened("env"); got != own+other+"exit 0" {

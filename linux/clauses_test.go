@@ -91,7 +91,7 @@ func TestForeignListener(t *testing.T) {
 				t.Errorf("foreign %t: %+v, want %s", foreign, c, strength)
 			}
 		}
-		for _, name := range []string{profiles.ClauseRead, profiles.ClauseWrite, profiles.ClauseDeny, profiles.ClauseMetadata} {
+		for _, name := range []string{profiles.ClauseRead, profiles.ClauseWrite, profiles.ClauseDeny, profiles.ClauseExecute, profiles.ClauseMetadata} {
 			want[name] = profiles.None
 		}
 	}

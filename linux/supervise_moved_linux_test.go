@@ -139,3 +139,44 @@ func TestSupervisedLinked(t *testing.T) {
 		}
 	})
 }
+
+// A link in whose place another is moved is changed, as a file is, and one that leads to
+// a directory removed: by its name an agent would find other settings there.
+func TestSupervisedLinksReplaced(t *testing.T) {
+	const script = `
+import os
+for name in "tolink", "tofile", "todir", "through", "tonothing":
+    os.symlink("new", "t")
+    try: os.rename("t", name)
+    except OSError as e: print(name, e.strerror); os.unlink("t")
+os.symlink("old", "own"); os.symlink("new", "t"); os.rename("t", "own")
+`
+	both(t, func(t *testing.T, c *cell) {
+		links := func(c *cell) {
+			c.write("old/.claude/settings.json", "old")
+			c.write("file", "")
+			for name, to := range map[string]string{"tofile": "file", "tolink": "tofile", "todir": "old", "through": "todir", "tonothing": "nothing"} {
+				must(t, os.Symlink(to, c.ws+"/"+name))
+			}
+		}
+		links(c)
+		const refused = "todir Permission denied\nthrough Permission denied\ntonothing Permission denied\n"
+		if r := c.run("python3", "-c", script); r.out != refused {
+			t.Errorf("exit %d:\n%s%s", r.code, r.out, c.explain())
+		}
+		if _, err := os.Stat(c.ws + "/through/.claude/settings.json"); err != nil {
+			t.Error(err)
+		}
+		granted := newCell(t)
+		granted.profile.Paths[0].Access |= profiles.Delete
+		links(granted)
+		if r := granted.run("python3", "-c", script); r.out != "" {
+			t.Errorf("with the right to delete: exit %d:\n%s%s", r.code, r.out, granted.explain())
+		}
+		control := newCell(t)
+		links(control)
+		if r := control.bare("python3", "-c", script); r.out != "" {
+			t.Errorf("control: exit %d:\n%s", r.code, r.out)
+		}
+	})
+}

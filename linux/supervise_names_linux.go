@@ -310,7 +310,11 @@ func serveRename(r *request) {
 		return
 	}
 	exchange := r.flags&unix.RENAME_EXCHANGE != 0
-	if rule := r.deciders.rename(a.place, a.kind, b.place, b.kind, exchange); !rule.ok() {
+	over := b.kind
+	if over == symlink && !exchange && !r.deciders.made(b.place) && !r.leadsToFile(b) {
+		over = directory // so that what is beneath its name does not become something else
+	}
+	if rule := r.deciders.rename(a.place, a.kind, b.place, over, exchange); !rule.ok() {
 		r.refuse(rule)
 		return
 	}
@@ -353,6 +357,13 @@ func serveRename(r *request) {
 		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
 		q.book = func(r *request, _ *quick) { r.renamed() }
 	}, slowRename)
+}
+
+// leadsToFile says whether a link is known to lead to something without names in it.
+func (r *request) leadsToFile(link *object) bool {
+	var to object
+	defer to.close()
+	return r.resolve(&to, unix.AT_FDCWD, link.place.path, followLink) == 0 && to.fd >= 0 && to.kind != directory
 }
 
 // fromAndTo resolves the two names of a rename, and gives the kernel's error for what

@@ -109,9 +109,18 @@ func (r *right) sockets(p *profiles.Profile, names []string) {
 	for _, n := range names {
 		for _, name := range r.expand(n) {
 			if r.host.Exists(name) {
-				p.Sockets = append(p.Sockets, profiles.SocketRule{Path: name, Origin: r.origin()})
+				reach(p, name, r.origin())
 			}
 		}
+	}
+}
+
+// reach grants a unix socket; by a path, which has to be seen for it, in a /tmp that is
+// otherwise the run's own as well.
+func reach(p *profiles.Profile, name string, origin profiles.Origin) {
+	p.Sockets = append(p.Sockets, profiles.SocketRule{Path: name, Origin: origin})
+	if !strings.HasPrefix(name, "@") {
+		p.Paths = append(p.Paths, profiles.PathRule{Path: name, Access: profiles.Read, Origin: origin})
 	}
 }
 
@@ -123,7 +132,7 @@ func (r *right) display(p *profiles.Profile) {
 		number, _, _ := strings.Cut(screen, ".")
 		if number != "" && strings.Trim(number, "0123456789") == "" {
 			r.sockets(p, []string{"/tmp/.X11-unix/X" + number})
-			p.Sockets = append(p.Sockets, profiles.SocketRule{Path: "@/tmp/.X11-unix/X" + number, Origin: r.origin()})
+			reach(p, "@/tmp/.X11-unix/X"+number, r.origin())
 		}
 	}
 	if name, dir := env["WAYLAND_DISPLAY"], env["XDG_RUNTIME_DIR"]; name != "" && !strings.Contains(name, "/") && path.IsAbs(dir) {
@@ -154,8 +163,7 @@ func (l *lowering) socket(p *profiles.Profile, e *Entry) {
 			}
 			name = resolved
 		}
-		p.Sockets = append(p.Sockets, profiles.SocketRule{Path: name,
-			Origin: profiles.Origin{Source: e.source(), Capability: unixSocket, Reason: "granted by the user"}})
+		reach(p, name, profiles.Origin{Source: e.source(), Capability: unixSocket, Reason: "granted by the user"})
 	}
 }
 

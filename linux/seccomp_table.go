@@ -222,6 +222,8 @@ func ArgumentRules() []SyscallRule {
 		{Action: Errno, Errno: eacces, Calls: "fcntl", When: masked(1, low32, 1040), Reason: "F_SETDELEG (Linux 6.19), the same, and for who changes a directory"},
 		{Action: Errno, Errno: eperm, Calls: "prctl", When: masked(0, low32, 35),
 			Reason: "PR_SET_MM: a process that lies about its own program"},
+		{Action: Errno, Errno: einval, Calls: "prctl", When: masked(0, low32, 78),
+			Reason: "PR_FUTEX_HASH (Linux 6.17): a gigabyte of the kernel's memory for each process that asks, which nobody counts without a control group"},
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
 		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 2), Reason: "PRIO_USER: all the user's processes"},

@@ -110,6 +110,8 @@ var hostile = []expectation{
 	{"personality MMAP_PAGE_ZERO", 135, 92, [6]uint64{0x0100000}, "ENOSYS"},
 	{"prctl PR_SET_MM", 157, 167, [6]uint64{35, 13}, "EPERM"},
 	{"prctl PR_SET_MM, high bits", 157, 167, [6]uint64{high | 35, 13}, "EPERM"},
+	{"prctl PR_FUTEX_HASH", 157, 167, [6]uint64{78, 1, 1 << 24}, "EINVAL"},
+	{"prctl PR_FUTEX_HASH, high bits", 157, 167, [6]uint64{high | 78, 1, 1 << 24}, "EINVAL"},
 	{"ioctl TIOCSTI", 16, 29, [6]uint64{0, 0x5412}, "EPERM"},
 	{"ioctl TIOCSTI, high bits", 16, 29, [6]uint64{0, high | 0x5412}, "EPERM"},
 	{"ioctl TIOCSTI, all high bits", 16, 29, [6]uint64{0, 0xffffffff00005412}, "EPERM"},

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,26 +105,42 @@ func descends(pid, from int) bool {
 	return false
 }
 
+// Hidden is the memory of the processes that were seen which is not resident: what
+// was swapped out, and the tables of what they have mapped, of which one that only
+// reads here and there can have any amount.
+func (u *Usage) Hidden() int64 {
+	var sum int64
+	for _, pid := range u.shown {
+		sum += memoryOf(pid, "status", "VmSwap:", "VmPTE:")
+	}
+	return sum
+}
+
+// memoryOf sums up lines, of kilobytes, of a file that /proc has of a process.
+func memoryOf(pid int, file string, lines ...string) (sum int64) {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 3 && slices.Contains(lines, f[0]) {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			sum += n << 10
+		}
+	}
+	return sum
+}
+
 // Proportional is the memory of the processes that were seen, what several
-// share counted once, swapped memory too. It takes milliseconds for each
+// share counted once, swapped memory and tables too. It takes milliseconds for each
 // gigabyte. A process that does not tell counts with nothing shared.
 func (u *Usage) Proportional() int64 {
 	var sum int64
 	for _, pid := range u.shown {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
-		if err != nil {
+		shown := memoryOf(pid, "smaps_rollup", "Pss:", "SwapPss:")
+		if shown == 0 {
 			w := usageWalk{page: int64(os.Getpagesize())}
-			if s, ok := w.stat(pid); ok {
-				sum += s.resident
-			}
-			continue
+			s, _ := w.stat(pid)
+			shown = s.resident
 		}
-		for line := range strings.Lines(string(b)) {
-			if f := strings.Fields(line); len(f) == 3 && (f[0] == "Pss:" || f[0] == "SwapPss:") {
-				n, _ := strconv.ParseInt(f[1], 10, 64)
-				sum += n << 10
-			}
-		}
+		sum += shown + memoryOf(pid, "status", "VmPTE:")
 	}
 	return sum
 }

@@ -44,6 +44,14 @@ for i in range(8):
         ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
 time.sleep(last)
 print("through")`, "memory", ""},
+	{"memory of tables", profiles.Limits{Memory: 96 << 20}, `
+import mmap, time
+# A page of each two megabytes: 4 KiB of tables for it, and nothing resident.
+m = mmap.mmap(-1, 60000 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+if hasattr(mmap, "MADV_NOHUGEPAGE"): m.madvise(mmap.MADV_NOHUGEPAGE)
+for i in range(60000): m[i << 21]
+time.sleep(last)
+print("through")`, "memory", ""},
 	{"cpu", profiles.Limits{CPU: 300 * time.Millisecond}, `
 import time
 end = time.time() + last

@@ -113,7 +113,7 @@ func (w *watcher) look() string {
 	}
 	u := w.usage()
 	if w.group != nil {
-		u.Resident, u.Processes = 0, 0 // the kernel's
+		u.Processes = 0 // the kernel's, as memory is
 	}
 	return w.over(u)
 }
@@ -127,7 +127,7 @@ func (w *watcher) over(u linux.Usage) string {
 		return "processes"
 	case l.CPU > 0 && u.CPU > l.CPU:
 		return "cpu"
-	case l.Memory > 0 && u.Resident > l.Memory && u.Proportional() > l.Memory:
+	case l.Memory > 0 && w.group == nil && u.Resident+u.Hidden() > l.Memory && u.Proportional() > l.Memory:
 		return "memory"
 	}
 	return ""

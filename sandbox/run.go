@@ -189,7 +189,10 @@ type Result struct {
 	// them, by each name that they may have had; MoreControls may not be listed.
 	ControlsMade []string
 	MoreControls int
-	Receipt      profiles.Receipt
+	// Lost is why output of the command, which had been taken, could not be written,
+	// such as a full disk; nil if all was, or who read it has left.
+	Lost    error
+	Receipt profiles.Receipt
 	// Compiled is for later runs, if this one had to compile; nil otherwise.
 	Compiled *Compiled
 }

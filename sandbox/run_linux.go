@@ -197,7 +197,7 @@ func run(spec *Spec, features linux.Features) (Result, error) {
 		limit = "output"
 	}
 	result := ended(state, supervisor)
-	result.Limit, result.Receipt, result.Compiled = limit, plan.Receipt, compiled
+	result.Limit, result.Receipt, result.Compiled, result.Lost = limit, plan.Receipt, compiled, tap.lostFor()
 	return result, nil
 }
 

@@ -261,6 +261,7 @@ func (s *seatbelt) supervise(spec *Spec, args, env []string) (Result, error) {
 	if !tap.wait(r.TimedOut) {
 		r.TimedOut = true
 	}
+	r.Lost = tap.lostFor()
 	switch {
 	case tap.burst.Load():
 		r.Limit = "output"

@@ -19,6 +19,9 @@ type tap struct {
 	spec  *Spec
 	left  atomic.Int64 // bytes of output that may still pass
 	burst atomic.Bool
+	// lost is why output that the command has written went no further, other than
+	// that its reader left.
+	lost  atomic.Pointer[error]
 	begun time.Time
 	done  sync.WaitGroup // of the outputs
 	// passing is held from when something is read until it is written.
@@ -199,6 +202,9 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 			}
 			t.passing[i].Unlock()
 		}
+		if out != nil && !errors.Is(out, unix.EPIPE) && !errors.Is(out, unix.ECONNRESET) {
+			t.lost.Store(&out)
+		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && ended:
 			return // somebody outside was handed the descriptor
@@ -277,6 +283,14 @@ func (t *tap) wait(ended bool) bool {
 	case <-up:
 		return false
 	}
+}
+
+// lostFor gives [Result.Lost].
+func (t *tap) lostFor() error {
+	if err := t.lost.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // close closes what start did not.

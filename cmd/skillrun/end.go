@@ -52,6 +52,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if res.Limit != "" {
 		say("stopped at its limit of %s, %s: everything was ended", res.Limit, limitText(&r.profile.Limits, res.Limit))
 	}
+	if res.Lost != nil {
+		say("cannot pass on what the command wrote: %s", res.Lost)
+	}
 	now := *r.job.host
 	now.FS = newSnapshot()
 	tellControls(&now, controls, res.MoreControls)

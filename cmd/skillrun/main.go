@@ -37,6 +37,7 @@ import (
 
 // Exit codes of our own; every other one is the command's.
 const (
+	exitLost          = 1 // where the command succeeded
 	exitTimeout       = 124
 	exitRefused       = 125 // refused, or failed before the command started
 	exitNotExecutable = 126

@@ -386,7 +386,7 @@ func status(res *sandbox.Result, denied bool) audit.Status {
 	switch {
 	case res.TimedOut || res.Limit != "":
 		return audit.Timeout
-	case res.Status.Exited() && res.Status.ExitStatus() == 0:
+	case res.Status.Exited() && res.Status.ExitStatus() == 0 && res.Lost == nil:
 		return audit.Success
 	case denied:
 		return audit.Denied

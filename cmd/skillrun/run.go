@@ -383,6 +383,8 @@ func exitCode(r *sandbox.Result) int {
 		return exitTimeout
 	case r.Status.Signaled():
 		return 128 + int(r.Status.Signal())
+	case r.Lost != nil && r.Status.ExitStatus() == 0:
+		return exitLost
 	}
 	return r.Status.ExitStatus()
 }

@@ -198,7 +198,7 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 			}
 			if n > 0 {
 				t.copied(i, buf[:n])
-				_, out = to.Write(buf[:n])
+				out = writeAll(to, buf[:n])
 			}
 			t.passing[i].Unlock()
 		}
@@ -220,6 +220,18 @@ func (t *tap) drain(i int, r *os.File, stop func()) {
 		if ended {
 			r.SetReadDeadline(time.Now().Add(time.Second))
 		}
+	}
+}
+
+// writeAll writes all of b, where others who share the open file, the command by its
+// stdin among them, have made it one at which nobody waits, too.
+func writeAll(to *os.File, b []byte) error {
+	for {
+		n, err := to.Write(b)
+		if b = b[n:]; !errors.Is(err, unix.EAGAIN) {
+			return err
+		}
+		unix.Poll([]unix.PollFd{{Fd: int32(to.Fd()), Events: unix.POLLOUT}}, -1)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/profiles"
 	"skillrun/sandbox"
 )
@@ -31,6 +33,35 @@ func shell(t *testing.T, dir, line string, limits profiles.Limits, stdout, stder
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Others may make the file that output goes to one at which nobody waits: the command
+// itself, by a stdin that is the same.
+func TestOutputUnwaited(t *testing.T) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := os.NewFile(uintptr(pair[0]), "reader"), os.NewFile(uintptr(pair[1]), "writer")
+	defer r.Close()
+	const size = 4 << 20 // more than a socket takes
+	dir := t.TempDir()
+	read := make(chan int64)
+	go func() {
+		n, _ := io.CopyN(io.Discard, r, 1)
+		syscall.SetNonblock(pair[1], true)
+		os.WriteFile(filepath.Join(dir, "go"), nil, 0o600)
+		full := []unix.PollFd{{Fd: int32(pair[1]), Events: unix.POLLOUT}}
+		for m, err := unix.Poll(full, 0); m != 0 || err != nil; m, err = unix.Poll(full, 0) {
+		}
+		more, _ := io.Copy(io.Discard, r)
+		read <- n + more
+	}()
+	res := shell(t, dir, "printf x; until test -e go; do :; done; head -c "+strconv.Itoa(size-1)+" /dev/zero", profiles.Limits{}, w, nil)
+	w.Close()
+	if n := <-read; n != size || res.Lost != nil || res.Status != 0 {
+		t.Errorf("%d of %d bytes, %v, status %v", n, size, res.Lost, res.Status)
+	}
 }
 
 // What goes to one pipe comes in the order in which it was written, limited or

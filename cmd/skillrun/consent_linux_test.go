@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	skillrun "skillrun/cmd/skillrun"
 	"skillrun/policy/skill"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -205,7 +206,7 @@ func TestConsentPages(t *testing.T) {
 		tty.typed("n\n")
 		shown := tty.rest()
 		cmd.Wait()
-		for _, part := range strings.Split(shown, more) {
+		for _, part := range strings.Split(strings.ReplaceAll(shown, skillrun.Plainly, ""), more) {
 			used := -1 // that of the question
 			for line := range strings.Lines(strings.TrimLeft(part, "\r\n")) {
 				used += (len(strings.TrimRight(line, "\r\n")) + columns - 1) / columns

@@ -28,7 +28,7 @@ func Identify(fd int, name string, follow bool) (Identity, error) {
 		return Identity{}, err
 	}
 	return Identity{
-		Dev: uint64(st.Dev), Ino: st.Ino, Mode: uint32(st.Mode), Size: st.Size,
+		Dev: uint64(st.Dev), Ino: st.Ino, Mode: uint32(st.Mode), Links: uint32(st.Nlink), Size: st.Size,
 		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), Born: st.Btim.Nano(),
 	}, nil
 }

@@ -46,7 +46,7 @@ func Identify(fd int, name string, follow bool) (Identity, error) {
 	}
 	nano := func(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }
 	id := Identity{
-		Dev: uint64(st.Dev_major)<<32 | uint64(st.Dev_minor), Ino: st.Ino, Mode: uint32(st.Mode), Size: int64(st.Size),
+		Dev: uint64(st.Dev_major)<<32 | uint64(st.Dev_minor), Ino: st.Ino, Mode: uint32(st.Mode), Links: st.Nlink, Size: int64(st.Size),
 		Mtime: nano(st.Mtime), Ctime: nano(st.Ctime),
 	}
 	if st.Mask&unix.STATX_BTIME != 0 {

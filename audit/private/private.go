@@ -163,7 +163,7 @@ func cause(err error) error {
 // system does not keep it.
 type Identity struct {
 	Dev, Ino           uint64
-	Mode               uint32
+	Mode, Links        uint32 // Links is how many names it has
 	Size               int64
 	Mtime, Ctime, Born int64
 }

@@ -15,13 +15,14 @@ import (
 
 	"skillrun/audit/private"
 	"skillrun/policy"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 )
 
 // The register of the runs that are going on lies in the state directory. Each run
 // has a page of its file, and for as long as it lasts a lock on the page's first
 // byte, which the kernel takes back however it ends. In the page are the process,
-// the trees where the run may change files, and those of the approved skills in them
+// since when it looks at files, the trees where the run may change files, and those of the approved skills in them
 // that it may not: a run that began before a skill was approved could still change
 // it, after its digest was taken.
 const (
@@ -30,9 +31,12 @@ const (
 	maxLive  = 4096 // runs at a time
 )
 
-// registered adds a run with this profile to the register, until what it gives is
-// closed.
-func registered(state string, p *profiles.Profile) (*os.File, error) {
+// pageHead is the length of what precedes the paths.
+const pageHead = 16
+
+// registered adds a run with this profile, of files as they were from begun on, to the
+// register, until what it gives is closed.
+func registered(state string, p *profiles.Profile, begun time.Time) (*os.File, error) {
 	dir, err := private.OpenDir(state)
 	if err != nil {
 		return nil, withHint{err, stateHint}
@@ -45,7 +49,7 @@ func registered(state string, p *profiles.Profile) (*os.File, error) {
 	for page := range int64(maxLive) {
 		err = unix.FcntlFlock(f.Fd(), setLock, &unix.Flock_t{Type: unix.F_WRLCK, Start: page * livePage, Len: 1})
 		if err == nil {
-			if _, err = f.WriteAt(livesPage(p), page*livePage); err == nil {
+			if _, err = f.WriteAt(livesPage(p, begun), page*livePage); err == nil {
 				return f, nil
 			}
 		}
@@ -57,9 +61,9 @@ func registered(state string, p *profiles.Profile) (*os.File, error) {
 	return nil, fmt.Errorf("%s: no place for another run: %w", quote(f.Name()), err)
 }
 
-// livesPage is the page of a run: the process, how many trees, and the paths, each
-// ended by a zero byte. More than fit are all.
-func livesPage(p *profiles.Profile) []byte {
+// livesPage is the page of a run: the process, how many trees, when it began, and the
+// paths, each ended by a zero byte. More than fit are all.
+func livesPage(p *profiles.Profile, begun time.Time) []byte {
 	var trees, kept []string
 	for i := range p.Paths {
 		if r := &p.Paths[i]; r.Access&profiles.Change != 0 {
@@ -72,20 +76,22 @@ func livesPage(p *profiles.Profile) []byte {
 		}
 	}
 	text := strings.Join(slices.Concat(trees, kept), "\x00") + "\x00"
-	if len(text) > livePage-8 {
+	if len(text) > livePage-pageHead {
 		trees, text = []string{"/"}, "/\x00"
 	}
 	page := make([]byte, livePage)
 	binary.LittleEndian.PutUint32(page, uint32(os.Getpid()))
 	binary.LittleEndian.PutUint32(page[4:], uint32(len(trees)))
-	copy(page[8:], text)
+	binary.LittleEndian.PutUint64(page[8:], uint64(begun.UnixNano()))
+	copy(page[pageHead:], text)
 	return page
 }
 
 // changer gives the process of a run that is going on and may change the skill with
-// these names, 0 for none. A run that has its lock and no page yet looks for new approvals
-// after it has one.
-func changer(state string, names ...string) (pid int, err error) {
+// these names, 0 for none: one that does not keep off, or does by these alone, where
+// linked says that its files may have got others since that began. A run that has its
+// lock and no page yet looks for new approvals after it has one.
+func changer(state string, linked func(since time.Time) (bool, error), names ...string) (pid int, err error) {
 	f, err := os.Open(filepath.Join(state, liveFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -109,11 +115,20 @@ func changer(state string, names ...string) (pid int, err error) {
 		if _, err := f.ReadAt(page, at); err != nil {
 			return 0, fmt.Errorf("%s: %w", quote(f.Name()), err)
 		}
-		paths := strings.Split(string(page[8:]), "\x00")
+		paths := strings.Split(string(page[pageHead:]), "\x00")
 		trees := min(int(binary.LittleEndian.Uint32(page[4:])), len(paths))
 		for _, dir := range names {
 			over := func(tree string) bool { return profiles.Within(tree, dir) || profiles.Within(dir, tree) }
-			if slices.ContainsFunc(paths[:trees], over) && !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) }) {
+			if !slices.ContainsFunc(paths[:trees], over) {
+				continue
+			}
+			may := !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) })
+			if !may {
+				if may, err = linked(time.Unix(0, int64(binary.LittleEndian.Uint64(page[8:])))); err != nil {
+					return 0, err
+				}
+			}
+			if may {
 				return int(binary.LittleEndian.Uint32(page)), nil
 			}
 		}
@@ -133,12 +148,12 @@ func (j *job) unchanging() error {
 		names = append(names, d.Path)
 	}
 	for _, state := range states(j.host) {
-		pid, err := changer(state, names...)
+		pid, err := changer(state, func(since time.Time) (bool, error) { return skill.Linked(j.skill.Dir, since) }, names...)
 		if err != nil {
 			return err
 		}
 		if pid != 0 {
-			return withHint{fmt.Errorf("skill %s: a run that began before it was approved may still change it", quote(j.skill.Name)), fmt.Sprintf("wait for process %d to end, or end it", pid)}
+			return withHint{fmt.Errorf("skill %s: a run that began before it was approved, or before its files got other names, may still change it", quote(j.skill.Name)), fmt.Sprintf("wait for process %d to end, or end it", pid)}
 		}
 	}
 	return nil

@@ -300,7 +300,11 @@ func (j *job) enlist(state string, p *profiles.Profile) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return registered(state, p)
+	begun := time.Unix(0, 0)
+	if files, ok := j.host.FS.(*snapshot); ok {
+		begun = files.begun
+	}
+	return registered(state, p, begun)
 }
 
 // interpreterOf names that of a script by the end of its name.

@@ -392,6 +392,51 @@ func TestRunBegunBeforeApproval(t *testing.T) {
 	}
 }
 
+// A run that begins after a skill was approved does not know of a name that one from
+// before gives a file of it later: nor is the skill started while that goes on.
+func TestLinkedSinceRunBegan(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	for linked, want := range map[bool]int{false: 0, true: 125} {
+		a := newAgent(t)
+		a.write("work/sk/SKILL.md", "---\nname: sk\ndescription: x\n---\n")
+		a.write("work/sk/run.sh", "echo good\n")
+		start := func(script string) *exec.Cmd {
+			cmd := exec.Command(program(t), "--", "sh", "-c", "echo begun; "+script)
+			cmd.Dir, cmd.Env = a.work, a.env
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+			if _, err := out.Read(make([]byte, 6)); err != nil {
+				t.Fatal(err)
+			}
+			return cmd
+		}
+		link := "ln sk/run.sh other"
+		if !linked {
+			link = "cp sk/run.sh other"
+		}
+		before := start("until [ -e go ]; do sleep 0.01; done; " + link)
+		if out, code := a.in("work", "grants", "promote", "sk"); code != 0 {
+			t.Fatal(out)
+		}
+		after := start("until [ -e other ]; do sleep 0.01; done; echo echo evil >other; exec sleep 60")
+		a.write("work/go", "")
+		if err := before.Wait(); err != nil || a.read("work/other") == "-" {
+			t.Fatal("control: ", err)
+		}
+		out, code := a.in("work", "--skill", "sk", "--approve", "none", "--", "sh", a.work+"/sk/run.sh")
+		if code != want || strings.Contains(out, "may still change it") != linked {
+			t.Errorf("linked %v: %d %s", linked, code, out)
+		}
+		after.Process.Kill()
+	}
+}
+
 // A run whose plan was made before a skill was approved, and which is not yet in the
 // register when that is looked at, does not start.
 func TestApprovedWhileRunBegins(t *testing.T) {
@@ -442,15 +487,16 @@ func TestApprovedWhileRunBegins(t *testing.T) {
 func TestLivesPage(t *testing.T) {
 	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write}, {Path: "/r", Tree: true, Access: profiles.Read}},
 		Denials: []profiles.Denial{{Path: "/w/kept", Origin: profiles.Origin{Reason: policy.ApprovedSkill}}, {Path: "/w/.git", Origin: profiles.Origin{Reason: "git"}}}}
-	dir := t.TempDir()
+	dir, begun, last := t.TempDir(), time.Now(), time.Time{}
+	linked := func(since time.Time) (bool, error) { return !since.After(last), nil }
 	changes := func(skill string) bool {
 		t.Helper()
-		f, err := skillrun.Registered(dir, p)
+		f, err := skillrun.Registered(dir, p, begun)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		pid, err := skillrun.Changer(dir, skill)
+		pid, err := skillrun.Changer(dir, linked, skill)
 		if err != nil || pid != 0 && pid != os.Getpid() {
 			t.Fatal(pid, err)
 		}
@@ -461,11 +507,15 @@ func TestLivesPage(t *testing.T) {
 			t.Errorf("%s: %v", skill, got)
 		}
 	}
+	if last = begun; !changes("/w/kept/a") || changes("/r/a") {
+		t.Error("what has had other names since does not count, or what is elsewhere does")
+	}
+	last = time.Time{}
 	p.Paths = append(p.Paths, profiles.PathRule{Path: "/" + strings.Repeat("x", 5000), Access: profiles.Create})
 	if !changes("/r/a") || !changes("/w/kept") {
 		t.Error("more trees than fit: not all")
 	}
-	if pid, err := skillrun.Changer(dir, "/w"); pid != 0 || err != nil {
+	if pid, err := skillrun.Changer(dir, linked, "/w"); pid != 0 || err != nil {
 		t.Error("after the run:", pid, err)
 	}
 }

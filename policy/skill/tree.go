@@ -266,6 +266,13 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	return nil
 }
 
+// Linked says whether a file of the skill in dir, which must be resolved, has several
+// names, and may have got one of them since a time.
+func Linked(dir string, since time.Time) (bool, error) {
+	w, err := walk(dir)
+	return slices.ContainsFunc(w, func(n node) bool { return n.kind != Dir && n.Links > 1 && !n.Settled(since) }), err
+}
+
 func (w nodes) settled(now time.Time) bool {
 	for i := range w {
 		if !w[i].ordinary || w[i].written || !w[i].Settled(now) {

@@ -242,6 +242,9 @@ func (e *Event) requests() ([]policy.Request, error) {
 	if t.Capability == "" {
 		return nil, nil
 	}
+	if err := e.oneSpelling(); err != nil {
+		return nil, err
+	}
 	r := policy.Request{Capability: t.Capability}
 	switch t.kind {
 	case nothing:
@@ -265,7 +268,7 @@ func (e *Event) requests() ([]policy.Request, error) {
 			return nil, errors.New("the command is not one text without NUL")
 		}
 		r.Command = values[0]
-		for _, member := range [...]string{"dir_path", "directory", "workdir", "working_directory", "cwd"} { // in the agents' schemas
+		for _, member := range directories {
 			if v, ok := e.argument(member); ok && v != "" {
 				if e.dir, err = e.absolute(v); err != nil {
 					return nil, err
@@ -319,6 +322,26 @@ func (e *Event) requests() ([]policy.Request, error) {
 		}
 	}
 	return []policy.Request{r}, nil
+}
+
+// directories are the members of a shell's call that say where its command runs, in the
+// agents' schemas.
+var directories = [...]string{"dir_path", "directory", "workdir", "working_directory", "cwd"}
+
+// oneSpelling refuses a call with an argument in other letters (COMMAND): a host whose
+// JSON does not tell them apart, as Go's and .NET's do not, takes it for the argument.
+func (e *Event) oneSpelling() error {
+	known := e.Row.arguments
+	if e.Row.kind == shellCommand {
+		known = append(slices.Clip(known), directories[:]...)
+	}
+	for i := range e.input.Members {
+		name := e.input.Members[i].Name
+		if is := func(a string) bool { return strings.EqualFold(a, name) }; slices.ContainsFunc(known, is) && !slices.Contains(known, name) {
+			return fmt.Errorf("%s is an argument in other letters", policy.Escape(name))
+		}
+	}
+	return nil
 }
 
 // values are the texts of the tool's arguments.

@@ -29,6 +29,36 @@ func paths(agent, tool, input string) ([]string, error) {
 	return e.Requests[0].Paths, nil
 }
 
+// An argument in other letters is the same to some readers of JSON: such a call is
+// refused, whatever else it has. Controls: as the agents write it, and a name of a
+// server's own.
+func TestArgumentIsNoOther(t *testing.T) {
+	for _, c := range []struct {
+		agent, tool, input string
+		ok                 bool
+	}{
+		{"generic", "shell", `{"command":"ls","workdir":"/work","description":"x"}`, true},
+		{"generic", "shell", `{"command":"ls","Command":"id"}`, false},
+		{"generic", "shell", `{"COMMAND":"id","command":"ls"}`, false},
+		{"generic", "shell", `{"command":"ls","Cwd":"/etc"}`, false},
+		{"generic", "read", `{"path":"a"}`, true},
+		{"generic", "read", `{"path":"a","Path":"/etc/shadow"}`, false},
+		{"generic", "s\u006bill", `{"name":"a"}`, true},
+		{"claude-code", "Skill", `{"skill":"a","s\u212aill":"b"}`, false}, // the sign of kelvins
+		{"claude-code", "Grep", `{"pattern":"x","PATH":"/"}`, false},
+		{"claude-code", "mcp__a__b", `{"Directory":"/","Command":"x"}`, true},
+		{"claude-code", "TodoWrite", `{"Todos":[]}`, true},
+	} {
+		event := `{"hook_event_name":"PreToolUse","session_id":"s-1","cwd":"/work","tool_name":"` + c.tool + `","tool_input":` + c.input + `}`
+		if c.agent == "generic" {
+			event = `{"event":"before_tool","session":"s-1","cwd":"/work","call":"1","tool":"` + c.tool + `","input":` + c.input + `}`
+		}
+		if _, err := hook.Find(c.agent).Read([]byte(event), home); (err == nil) != c.ok {
+			t.Errorf("%s %s: %v", c.tool, c.input, err)
+		}
+	}
+}
+
 // A pattern is decided by what it can match, however it is spelled.
 func TestPatternsReach(t *testing.T) {
 	for _, c := range []struct {

@@ -43,7 +43,8 @@ type mountLine struct {
 func mountLines(mountinfo string) iter.Seq[mountLine] {
 	return func(yield func(mountLine) bool) {
 		for line := range strings.Lines(mountinfo) {
-			f := strings.Fields(line)
+			// By single spaces: a name may have other white space, and a source may be empty.
+			f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
 			dash := slices.Index(f, "-")
 			if dash < 6 || dash+3 >= len(f) {
 				continue

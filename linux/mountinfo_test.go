@@ -22,3 +22,20 @@ func TestMountsOfNull(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A name may have white space that is not escaped, and a dash in it; a file system may
+// be mounted from nothing. Control: an ordinary one.
+func TestMountsOfOddNames(t *testing.T) {
+	const info = "2 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+	for line, want := range map[string]profiles.Mount{
+		"3 2 8:1 /home/u/.ssh /w/m rw shared:1 - ext4 /dev/sda1 rw\n":                                       {Point: "/w/m", Root: "/home/u/.ssh", Device: "8:1"},
+		"3 2 8:1 /home/u/.ssh /w/a\u00a0-\u2003b rw - ext4 /dev/sda1 rw\n":                                  {Point: "/w/a\u00a0-\u2003b", Root: "/home/u/.ssh", Device: "8:1"},
+		"3 2 8:1 /home/u/a\v-\r /w/b\\040-\\011c\\012\\134\\043 rw shared:1 master:2 - ext4 /dev/sda1 rw\n": {Point: "/w/b -\tc\n\\#", Root: "/home/u/a\v-\r", Device: "8:1"},
+		"3 2 8:1 /home/u/.ssh /w/m rw - ext4  rw\n":                                                         {Point: "/w/m", Root: "/home/u/.ssh", Device: "8:1"},
+	} {
+		want := []profiles.Mount{{Point: "/", Root: "/", Device: "8:1"}, want}
+		if diff := cmp.Diff(want, linux.Mounts(info+line)); diff != "" {
+			t.Errorf("%q: %s", line, diff)
+		}
+	}
+}

@@ -83,7 +83,9 @@ func (r *recorder) refuseIndexes() {
 		moved := changedSince(at, r.begin) // some file systems do not note that of the file
 		for _, name := range listIn(dir) {
 			file, folded := filepath.Join(at, name), profiles.Folded(name)
-			if (folded == "index" || strings.HasPrefix(folded, "sharedindex.")) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
+			id, shared := strings.CutPrefix(folded, "sharedindex.")
+			shared = shared && !strings.Contains(id, ".") // as what was taken away before has
+			if (folded == "index" || shared) && (moved || changedSince(file, r.begin)) && r.mayWrite(file) {
 				r.refuseIndex(dir, file, hasSHA256(&host, common), &left)
 			}
 		}

@@ -57,6 +57,9 @@ func Promotion(record *skill.Approval, measured, read []skill.Entry) (skill.Appr
 	return j.promotion(read)
 }
 
+// StateDir is where a host's record is kept.
+func StateDir(h *profiles.Host) (string, error) { return stateDir(h) }
+
 // Floors are what the configuration of a host denies.
 func Floors(h *profiles.Host) (denied []string, err error) {
 	c, err := loadConfiguration(h, "", "")

@@ -7,18 +7,20 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"skillrun/audit"
 	"skillrun/profiles"
 )
 
-const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there (after sudo, sudo -H does)"
+const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there"
 
 // stateDir is where audit log, digests and approvals live. It must not be where
 // a run may write.
 func stateDir(h *profiles.Host) (string, error) {
 	dir := h.Env["XDG_STATE_HOME"]
 	if dir == "" || !filepath.IsAbs(dir) {
-		dir = filepath.Join(h.Home, ".local", "state")
+		dir = filepath.Join(stateHome(h), ".local", "state")
 	}
 	if dir == ".local/state" || !filepath.IsAbs(dir) {
 		return "", errors.New("no state directory: HOME and XDG_STATE_HOME are not set")
@@ -31,6 +33,16 @@ func stateDir(h *profiles.Host) (string, error) {
 		return "", fmt.Errorf("state directory %s lies inside %s, and a project may have set the variable that leads there", quote(dir), quote(tree))
 	}
 	return dir, nil
+}
+
+// stateHome is the home that the state directory is in: HOME, but for root not another
+// user's, who could put links in the way of what root writes there.
+func stateHome(h *profiles.Host) string {
+	var st unix.Stat_t
+	if h.UID == 0 && h.Account != "" && unix.Stat(h.Home, &st) == nil && st.Uid != 0 {
+		return h.Account
+	}
+	return h.Home
 }
 
 // states are the state directory, and the account's own without variables, which a

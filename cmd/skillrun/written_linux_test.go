@@ -257,6 +257,32 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	}
 }
 
+// Root writes no record into another user's home, who could put links in its way.
+// Controls: another user does into the same, root into its own, and where it says.
+func TestStateIsNotInForeignHome(t *testing.T) {
+	home := t.TempDir()
+	if os.Geteuid() == 0 {
+		if err := os.Chown(home, 1, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		uid               int
+		home, state, want string
+	}{
+		{0, home, "", "/root/.local/state/skillrun"},
+		{0, home, "/srv/state", "/srv/state/skillrun"},
+		{0, "/", "", "/.local/state/skillrun"},
+		{0, "/none", "", "/none/.local/state/skillrun"},
+		{1, home, "", home + "/.local/state/skillrun"},
+	} {
+		h := &profiles.Host{OS: "linux", UID: c.uid, Home: c.home, Account: "/root", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_STATE_HOME": c.state}}
+		if got, err := skillrun.StateDir(h); err != nil || got != c.want {
+			t.Errorf("uid %d, HOME=%s: %s, %v; want %s", c.uid, c.home, got, err, c.want)
+		}
+	}
+}
+
 // A variable opens no configuration that came with a repository or a package, wherever
 // the run is. Controls: the user's own directory, and the usual one in a home that is a
 // work tree and has it by a link.

@@ -592,8 +592,8 @@ func serveBind(r *request) {
 		r.fail(e)
 		return
 	}
-	if r.s.inet != nil && (a.family == unix.AF_INET || a.family == unix.AF_INET6) {
-		r.fail(unix.EACCES)
+	if r.s.inet != nil && a.family != unix.AF_UNIX && a.family != unix.AF_NETLINK {
+		r.fail(unix.EACCES) // of a socket that was accepted; AF_UNSPEC means AF_INET here
 		return
 	}
 	if a.abstract() && !r.s.config.OwnNetwork {

@@ -249,6 +249,7 @@ func TestInheritedAgain(t *testing.T) {
 	after := func(gone bool, prefix []string, script string) (string, string) {
 		var files [2]*os.File
 		for i, path := range [...]string{in, log} {
+			os.Remove(path) // whose mode may be another by now
 			err := os.WriteFile(path, []byte(filepath.Base(path)+"\n"), 0o600)
 			if err == nil {
 				files[i], err = os.OpenFile(path, [...]int{os.O_RDONLY, os.O_WRONLY | os.O_APPEND}[i], 0)

@@ -33,6 +33,9 @@ func Identify(fd int, name string, follow bool) (Identity, error) {
 	}, nil
 }
 
-// OrdinaryIn is Ordinary of a name in a directory that is on another file system:
-// there is none such that is trusted.
-func OrdinaryIn(int, string) bool { return false }
+// Shown is Ordinary.
+func Shown(fd int) bool { return Ordinary(fd) }
+
+// ShownIn is Shown of a name in a directory that is on another file system: there is
+// none such that is trusted.
+func ShownIn(int, string) bool { return false }

@@ -21,8 +21,14 @@ func ordinary(st *unix.Statfs_t) bool {
 // reading: whoever maps it could write into a page for as long as it stays dirty,
 // on tmpfs for ever, without a new time of change. The kernel grants a lease for
 // reading on no other condition (fcntl(2), F_SETLEASE), to the owner and root;
-// others' files are taken for unwritten if this user may not write them.
+// others' files are taken for unwritten if this user may not write them. What is mapped
+// by way of an overlay is the file beneath, of which that says nothing: no page of it is
+// dirty once it has been written to a disk, but tmpfs writes none, and so [Shown] is
+// false there.
 func Unwritten(fd int) bool {
+	if Ordinary(fd) && !Shown(fd) {
+		unix.Fsync(fd)
+	}
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
 	if err != nil {
 		return err == unix.EACCES && unix.Access("/proc/self/fd/"+strconv.Itoa(fd), unix.W_OK) != nil
@@ -63,13 +69,19 @@ func MergedAt(path string) bool {
 	return unix.Statfs(path, &st) != nil || st.Type == unix.OVERLAYFS_SUPER_MAGIC
 }
 
-// OrdinaryIn is Ordinary of a name in a directory: a file may be mounted there by
-// itself.
-func OrdinaryIn(dir int, name string) bool {
+// Shown says of an open file whether its file system, with [Unwritten], tells of
+// every change: an [Ordinary] one that is no overlay.
+func Shown(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && ordinary(&st) && st.Type != unix.OVERLAYFS_SUPER_MAGIC
+}
+
+// ShownIn is Shown of a name in a directory: a file may be mounted there by itself.
+func ShownIn(dir int, name string) bool {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	return Ordinary(fd)
+	return Shown(fd)
 }

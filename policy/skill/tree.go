@@ -162,7 +162,7 @@ func (e *Entry) read(ctx context.Context, dir string, n *node, buf []byte) error
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	n.written = !private.Unwritten(fd) // whoever writes from here on gives it new times
+	n.written = n.shown && !private.Unwritten(fd) // whoever writes from here on gives it new times
 	if id, err := private.Identify(fd, "", false); err != nil || id != n.Identity {
 		return cmp.Or(err, errors.New("changed while it was read"))
 	}
@@ -190,8 +190,8 @@ type node struct {
 	path string
 	kind Kind
 	private.Identity
-	ordinary bool // lies on a file system that keeps times of change
-	written  bool // somebody has it open for writing
+	shown   bool // lies on a file system that tells of every change
+	written bool // somebody has it open for writing
 }
 
 // nodes are sorted by path.
@@ -218,7 +218,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("%q: more than %d directories deep", prefix, MaxDepth)
 	}
-	ordinary := private.Ordinary(fd)
+	shown := private.Shown(fd)
 	self, err := private.Identify(fd, "", false)
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, err)
@@ -232,12 +232,12 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 		if len(*w) == MaxEntries {
 			return fmt.Errorf("more than %d files", MaxEntries)
 		}
-		n := node{path: prefix + name, ordinary: ordinary}
+		n := node{path: prefix + name, shown: shown}
 		if n.Identity, err = private.Identify(fd, name, false); err != nil {
 			return fmt.Errorf("%q: %w", n.path, err)
 		}
 		if n.Dev != self.Dev {
-			n.ordinary = private.OrdinaryIn(fd, name)
+			n.shown = private.ShownIn(fd, name)
 		}
 		switch n.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
@@ -275,7 +275,7 @@ func Linked(dir string, since time.Time) (bool, error) {
 
 func (w nodes) settled(now time.Time) bool {
 	for i := range w {
-		if !w[i].ordinary || w[i].written || !w[i].Settled(now) {
+		if !w[i].shown || w[i].written || !w[i].Settled(now) {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Toolchains gives what lets the user's own tools work, read-only, in a run
 // whose HOME is another: rules for the places that exist on this host, and the
 // variables by which the tools find them there. It also covers the directories
-// under /opt that PATH names.
+// under /opt in which PATH finds programs.
 //
 // A variable that names a place counts only if the place holds what nobody but the
 // tool makes, so that one that somebody else set opens no other directory; so does
@@ -59,12 +59,25 @@ func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 		}
 	}
 	for _, dir := range strings.Split(h.Env["PATH"], ":") {
-		if rest, ok := strings.CutPrefix(path.Clean(dir), "/opt/"); ok {
+		if rest, ok := strings.CutPrefix(path.Clean(dir), "/opt/"); ok && look.hasProgram(path.Clean(dir)) {
 			name, _, _ := strings.Cut(rest, "/")
 			rules = look.grant(rules, "/opt/"+name, Read|Execute, Origin{Source: "built-in:toolchains", Reason: "PATH names it"})
 		}
 	}
 	return rules, vars
+}
+
+// hasProgram says whether a directory has something that can be started.
+func (l *lookout) hasProgram(dir string) bool {
+	at, _, isDir := l.at(dir)
+	if !isDir {
+		return false
+	}
+	entries, _ := fs.ReadDir(l.host.FS, FSName(at))
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, err := l.host.Lookup(path.Join(at, e.Name()), "")
+		return err == nil
+	})
 }
 
 // OwnStores has tools that may fetch packages keep them in stores of the run's own,

@@ -200,6 +200,23 @@ func TestChosenHomeOpensToolsOnly(t *testing.T) {
 	}
 }
 
+// PATH, which a project can set, opens a directory of /opt only where programs are.
+func TestPathOpensProgramsOnly(t *testing.T) {
+	h := machine("/opt/tool/bin/t", "/opt/tool/share/x", "/opt/data/conf/a", "/opt/file", "/opt/linked/bin/t -> ../lib/t", "/opt/linked/lib/t", "/opt/dirs/bin/sub/")
+	h.FS.(fstest.MapFS)["opt/data/conf/a"].Mode = 0o644
+	h.Env["PATH"] = "/opt/tool/bin:/opt/data/conf:/opt/data:/opt/file:/opt/linked/bin:/opt/dirs/bin:/opt/none:/opt"
+	rules, _ := profiles.Toolchains(h, "/w")
+	p := &profiles.Profile{Paths: rules}
+	for name, want := range map[string]bool{
+		"/opt/tool/share/x": true, "/opt/linked/lib/t": true, // the controls
+		"/opt/data/conf/a": false, "/opt/file": false, "/opt/dirs/bin": false, "/opt/none/x": false,
+	} {
+		if got := p.Allows(name, profiles.Read).Allowed; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // The Python of actions/setup-python looks for its library in /opt/hostedtoolcache
 // only; where the tool cache is another the runner's jobs have LD_LIBRARY_PATH, which
 // no run is passed.

@@ -494,14 +494,14 @@ func (c *compiler) together(r *profiles.PathRule) profiles.Access {
 // view a directory in which the run may create is cut the same way, and the
 // first layer leaves those opens to the supervisor.
 func (c *compiler) grant(p string, a profiles.Access, dir bool) {
-	a &^= c.denied(p, a)
-	mixed := profiles.Access(0)
+	mixed, refused := profiles.Access(0), c.denied(p, a)
 	if dir {
-		mixed = c.below(p, a)
+		mixed = c.below(p, a) // exceptions beneath what is refused, too
 	}
+	a &^= refused
 	whole := a &^ mixed
 	if c.supervise && a&profiles.Create != 0 && mixed != 0 {
-		c.opens = c.opens || mixed&profiles.Read != 0
+		c.opens = c.opens || mixed&^refused&profiles.Read != 0
 		c.granted[p] |= rights(a, dir)
 	}
 	if whole != 0 {
@@ -511,7 +511,7 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 	if mixed == 0 {
 		return
 	}
-	if mixed&profiles.Read != 0 {
+	if mixed&^refused&profiles.Read != 0 {
 		// Names stay visible: a workspace that cannot be listed is no use.
 		// Landlock then shows the names beneath denied directories, too.
 		c.granted[p] |= readDir

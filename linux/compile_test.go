@@ -276,3 +276,28 @@ func TestMemoryNeverLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// What a denial leaves alone is granted with the tree above it; and the run has its own
+// in the place of a shared directory beside what is carved.
+func TestExceptionsCarved(t *testing.T) {
+	file := &fstest.MapFile{Data: []byte("x")}
+	p := &profiles.Profile{
+		Paths:   []profiles.PathRule{{Path: "/", Tree: true, Access: profiles.Read}},
+		Denials: []profiles.Denial{{Path: "/dev", Access: profiles.AllAccess, Except: []string{"/dev/null"}, Class: profiles.Sensitive}},
+	}
+	plan := linux.Compile(p, linux.Features{Landlock: 7, Seccomp: true, Notify: true, Namespaces: true, CloseRange: true}, linux.Facts{
+		FS: fstest.MapFS{"dev/null": file, "dev/pts/7": file, "tmp/x": file, "srv/x": file}, Own: []string{"/own"}, Dir: "/srv",
+		Masked: "/own/masked", Private: []linux.Substitute{{From: "/tmp", To: "/own/tmp"}}, Supervise: true, Namespaces: true})
+	read := map[string]bool{}
+	for _, r := range plan.Layers[0].Rules {
+		read[r.Path] = r.Access&4 != 0
+	}
+	for path, want := range map[string]bool{"/srv": true, "/dev/null": true, "/": false, "/dev": false, "/dev/pts": false, "/dev/pts/7": false} {
+		if read[path] != want {
+			t.Errorf("%s may be read: %t", path, read[path])
+		}
+	}
+	if !plan.Private("/tmp") {
+		t.Error("the run has everybody's /tmp")
+	}
+}

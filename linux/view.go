@@ -180,7 +180,7 @@ func (c *compiler) private(s Substitute) (Mount, bool) {
 	m := Mount{Kind: MountPrivate, Target: s.From, Source: s.To}
 	for p := range c.granted {
 		switch {
-		case !profiles.Within(s.From, p):
+		case !profiles.Within(s.From, p), p == s.From && !c.ruled(p): // of what is carved above it
 		case slices.Contains(c.facts.Own, p):
 			m.Keep = append(m.Keep, p)
 		default:
@@ -189,6 +189,11 @@ func (c *compiler) private(s Substitute) (Mount, bool) {
 	}
 	slices.Sort(m.Keep)
 	return m, true
+}
+
+// ruled says whether a rule of the profile is for p itself.
+func (c *compiler) ruled(p string) bool {
+	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p })
 }
 
 // mountPoint is where, in the directory that stands in for Target, a kept path

@@ -150,3 +150,28 @@ func TestListenGrants(t *testing.T) {
 		t.Errorf("a manifest may listen: %+v", e)
 	}
 }
+
+// Who may read all files may use no device, whose capability or name is another.
+func TestDevicesDenied(t *testing.T) {
+	for grant, want := range map[string]map[string]bool{
+		"filesystem.read":             {"/dev/null": true, "/dev/video0": false, "/dev/pts/7": false, "/dev/sda": false},
+		"camera.capture":              {"/dev/video0": true, "/dev/pts/7": false},
+		"filesystem.read:/dev/video0": {"/dev/video0": true, "/dev/video1": false},
+	} {
+		h := machine()
+		h.FS.(fstest.MapFS)["dev/video0"] = &fstest.MapFile{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600}
+		g, err := policy.ParseGrant(grant, "--grant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := compose(t, policy.Input{Tier: policy.Approved, Grants: []policy.Entry{g}}).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, ok := range want {
+			if got := p.Allows(path, profiles.Read).Allowed; got != ok {
+				t.Errorf("%s: %s may be read: %t", grant, path, got)
+			}
+		}
+	}
+}

@@ -91,6 +91,7 @@ func (r *right) devices(p *profiles.Profile, prefixes ...string) {
 		for _, prefix := range prefixes {
 			if strings.HasPrefix(e.Name(), prefix) {
 				r.path(p, "/dev/"+e.Name(), profiles.Read|profiles.Write)
+				r.excepts = append(r.excepts, exception{"/dev/" + e.Name(), profiles.Read | profiles.Write, false})
 			}
 		}
 	}

@@ -7,7 +7,7 @@ package profiles
 type (
 	storeRow struct {
 		Path, Match, OS, Reason string
-		Moved, Holds            []string
+		Moved, Holds, Except    []string
 		List                    bool
 	}
 	socketRow struct {

@@ -34,7 +34,7 @@ func SensitivePaths(h *Host) []Denial {
 			if key := p + "\x00" + match + "\x00" + access.String() + class.String(); p != "" && p != noFile && !seen[key] {
 				seen[key] = true
 				denials = append(denials, Denial{
-					Path: p, Match: match, Access: access, Class: class,
+					Path: p, Match: match, Access: access, Except: row.Except, Class: class,
 					Origin: Origin{Source: "built-in:sensitive-paths", Reason: row.Reason},
 				})
 			}

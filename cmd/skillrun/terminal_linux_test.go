@@ -671,3 +671,27 @@ os.tcsetpgrp(tty, os.getpgrp())`
 		}
 	}
 }
+
+// TestOtherTerminalsDenied has a run that may read every file read what is typed into
+// a terminal of another program's.
+func TestOtherTerminalsDenied(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp", "notify")
+	a := newAgent(t)
+	read := func(argv ...string) string {
+		tty := newTerminal(t)
+		io.WriteString(tty.master, "typed\n")
+		cmd := exec.Command(argv[0], append(argv[1:], "/bin/sh", "-c", `head -n1 <"$0"; head -c1 /dev/zero | wc -c`, tty.slave.Name())...)
+		cmd.Dir, cmd.Env = a.work, a.env
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := read("env"); out != "typed\n1\n" {
+		t.Fatalf("control: %q", out)
+	}
+	for way, flags := range ways() {
+		out := read(append(append([]string{program(t)}, flags...), "--grant", "filesystem.read", "--")...)
+		if strings.Contains(out, "typed") || !strings.Contains(out, "1\n") {
+			t.Errorf("%s: %q", way, out)
+		}
+	}
+}

@@ -14,7 +14,7 @@ var grantOps = [...]struct {
 }{
 	// file-clone asks about the source: a copy is a read.
 	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-clone"}},
-	{profiles.Write, append([]string{"file-write-data"}, metadataOps...)},
+	{profiles.Write, []string{"file-write-data"}}, // and metadataOps
 	// What the run made it may remove, and Seatbelt cannot tell who made it:
 	// what existed is pinned by name.
 	{profiles.Create, []string{"file-write-create", "file-write-unlink"}},
@@ -35,7 +35,11 @@ func (c *compiler) operations(a profiles.Access) []string {
 		if a&g.access == 0 {
 			continue
 		}
-		for _, op := range g.ops {
+		granted := g.ops
+		if g.access == profiles.Write {
+			granted = slices.Concat(granted, metadataOps)
+		}
+		for _, op := range granted {
 			if !slices.Contains(ops, op) {
 				ops = append(ops, op)
 			}

@@ -355,6 +355,13 @@ func (c *compiler) below(dir string, a profiles.Access) profiles.Access {
 	return out
 }
 
+// excepts says whether a denial leaves something beneath a directory alone.
+func (c *compiler) excepts(dir string) bool {
+	return slices.ContainsFunc(c.p.Denials, func(d profiles.Denial) bool {
+		return slices.ContainsFunc(d.Except, func(name string) bool { return name != dir && profiles.Within(dir, name) })
+	})
+}
+
 func (c *compiler) landlock() {
 	if c.f.Landlock == 0 {
 		return
@@ -495,8 +502,11 @@ func (c *compiler) together(r *profiles.PathRule) profiles.Access {
 // first layer leaves those opens to the supervisor.
 func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 	mixed, refused := profiles.Access(0), c.denied(p, a)
-	if dir {
-		mixed = c.below(p, a) // exceptions beneath what is refused, too
+	switch {
+	case dir && c.excepts(p):
+		mixed = c.below(p, a)
+	case dir:
+		mixed = c.below(p, a&^refused)
 	}
 	a &^= refused
 	whole := a &^ mixed

@@ -301,3 +301,17 @@ func TestExceptionsCarved(t *testing.T) {
 		t.Error("the run has everybody's /tmp")
 	}
 }
+
+// A file that was granted by name in a directory which all users share is made there,
+// and not in what would stand in the directory's place.
+func TestNameInSharedDirectory(t *testing.T) {
+	for name, private := range map[string]bool{"/tmp/new": false, "/srv/new": true} {
+		p := &profiles.Profile{Paths: []profiles.PathRule{{Path: name, Access: profiles.Read | profiles.Write | profiles.Create}}}
+		plan := linux.Compile(p, linux.Features{Landlock: 7, Seccomp: true, Notify: true, Namespaces: true, CloseRange: true}, linux.Facts{
+			FS: fstest.MapFS{"tmp/x": {}, "srv/x": {}, "own/tmp/x": {}}, Own: []string{"/own/tmp"}, Dir: "/srv",
+			Private: []linux.Substitute{{From: "/tmp", To: "/own/tmp"}}, Supervise: true, Namespaces: true})
+		if plan.Private("/tmp") != private {
+			t.Errorf("%s: /tmp is the run's own: %t", name, !private)
+		}
+	}
+}

@@ -43,8 +43,8 @@ type guard struct {
 	mask      uint64 // signal mask that the command starts with
 	wall      syscall.Timespec
 	hasWall   bool
-	children  *byte // path of the guardian's list of children
-	procPath  *byte
+	children  *byte   // path of the guardian's list of children
+	procPath  *byte   // nil where /proc has other numbers: then it is not looked at
 	proc      uintptr // a descriptor of it
 	self      uintptr // the guardian's pid
 	buf       [4096]byte

@@ -551,7 +551,9 @@ func (g *guard) program(t *tape, cmd *Command) error {
 	}
 	g.shell, _ = t.str("/bin/sh")
 	g.children, _ = t.str("/proc/thread-self/children")
-	g.procPath, _ = t.str("/proc")
+	if numbersAreOurs() {
+		g.procPath, _ = t.str("/proc")
+	}
 	var args []string
 	if len(cmd.Argv) > 0 {
 		args = cmd.Argv[1:]

@@ -75,10 +75,8 @@ open("f", "w").close()
 print(ctypes.CDLL(None).syscall(452, os.open("f", os.O_PATH), b"", 0o640, 0x1000), oct(os.stat("f").st_mode))
 `
 	c := newCell(t)
-	want := newCell(t).bare("python3", "-c", script)
-	got := c.run("python3", "-c", script)
-	if got.out != want.out {
-		t.Errorf("outside %s\ninside %s%s", want.out, got.out, c.explain())
+	if r := c.run("python3", "-c", script); r.out != "0 0o100640\n" {
+		t.Errorf("%s%s", r.out, c.explain())
 	}
 }
 

@@ -311,8 +311,13 @@ func serveRename(r *request) {
 	}
 	exchange := r.flags&unix.RENAME_EXCHANGE != 0
 	over := b.kind
-	if over == symlink && !exchange && !r.deciders.made(b.place) && !r.leadsToFile(b) {
-		over = directory // so that what is beneath its name does not become something else
+	if over == symlink && !exchange && !r.deciders.made(b.place) {
+		switch to, e := r.leadsTo(b); {
+		case e == 0 && to != directory:
+		case e == unix.ENOENT && (a.kind != symlink || r.leadsToFile(a)): // nothing had a name through it
+		default:
+			over = directory // so that what is beneath its name does not become something else
+		}
 	}
 	if rule := r.deciders.rename(a.place, a.kind, b.place, over, exchange); !rule.ok() {
 		r.refuse(rule)
@@ -359,11 +364,21 @@ func serveRename(r *request) {
 	}, slowRename)
 }
 
-// leadsToFile says whether a link is known to lead to something without names in it.
-func (r *request) leadsToFile(link *object) bool {
+// leadsTo gives what a link leads to.
+func (r *request) leadsTo(link *object) (kind, unix.Errno) {
 	var to object
 	defer to.close()
-	return r.resolve(&to, unix.AT_FDCWD, link.place.path, followLink) == 0 && to.fd >= 0 && to.kind != directory
+	e := r.resolve(&to, unix.AT_FDCWD, link.place.path, followLink)
+	if e == 0 && to.fd < 0 {
+		e = unix.ENOENT
+	}
+	return to.kind, e
+}
+
+// leadsToFile says whether a link is known to lead to something without names in it.
+func (r *request) leadsToFile(link *object) bool {
+	to, e := r.leadsTo(link)
+	return e == 0 && to != directory
 }
 
 // fromAndTo resolves the two names of a rename, and gives the kernel's error for what

@@ -726,8 +726,11 @@ func serveGetsockname(r *request) {
 // who made a user namespace everything in it is allowed, whatever capabilities were
 // dropped.
 func serveSendto(r *request) {
-	k := r.internet()
-	if k != nil && k.end != nil {
+	if k := r.internet(); k != nil {
+		if k.end == nil {
+			r.resumeSend(arg4) // a stream pays no heed to the address
+			return
+		}
 		r.s.inet.sendtoDatagram(r, k)
 		return
 	}

@@ -11,8 +11,8 @@ import (
 
 // /dev/pts holds the terminals of all of the user's programs, and what is typed
 // into them can be read by who opens one. No Landlock rule tells them apart
-// before they are made, so none grants any: the Supervisor opens those that the
-// run made and the one that it runs on.
+// before they are made, so none grants any but to read the one that is a stream of
+// the run's: the Supervisor opens those that the run made and the one that it runs on.
 //
 // On it is a run of whose caller's stdin, stdout and stderr at least one is that
 // terminal: others, as those of agents that have pipes for all three, have no

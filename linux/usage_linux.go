@@ -75,8 +75,11 @@ func (p *Process) EndStuck() {
 	endBelow(p.reaper())
 }
 
-// endBelow kills all that come from a process.
+// endBelow kills all that come from a process, where the numbers that /proc has are ours.
 func endBelow(root int) {
+	if !numbersAreOurs() {
+		return
+	}
 	for _, pid := range usageBelow(root).pids {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
@@ -88,6 +91,13 @@ func endBelow(root int) {
 		}
 		unix.Close(fd)
 	}
+}
+
+// numbersAreOurs says whether /proc shows processes by the numbers that they have for
+// us: it may be another namespace's.
+func numbersAreOurs() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
 // descends says whether a process comes from another.

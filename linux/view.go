@@ -191,9 +191,10 @@ func (c *compiler) private(s Substitute) (Mount, bool) {
 	return m, true
 }
 
-// ruled says whether a rule of the profile is for p itself.
+// ruled says whether a rule of the profile is for p itself, or for a name in it that
+// may not be there yet, whose rights the directory then has.
 func (c *compiler) ruled(p string) bool {
-	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p })
+	return slices.ContainsFunc(c.p.Paths, func(r profiles.PathRule) bool { return r.Path == p || path.Dir(r.Path) == p })
 }
 
 // mountPoint is where, in the directory that stands in for Target, a kept path

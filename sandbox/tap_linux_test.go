@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -48,11 +49,16 @@ func TestOutputUnwaited(t *testing.T) {
 	dir := t.TempDir()
 	read := make(chan int64)
 	go func() {
-		n, _ := io.CopyN(io.Discard, r, 1)
+		n, err := io.CopyN(io.Discard, r, 1)
+		if err != nil {
+			read <- n
+			return
+		}
 		syscall.SetNonblock(pair[1], true)
 		os.WriteFile(filepath.Join(dir, "go"), nil, 0o600)
 		full := []unix.PollFd{{Fd: int32(pair[1]), Events: unix.POLLOUT}}
-		for m, err := unix.Poll(full, 0); m != 0 || err != nil; m, err = unix.Poll(full, 0) {
+		for m, err := unix.Poll(full, 0); m != 0 && full[0].Revents == unix.POLLOUT || err != nil; m, err = unix.Poll(full, 0) {
+			time.Sleep(time.Millisecond)
 		}
 		more, _ := io.Copy(io.Discard, r)
 		read <- n + more

@@ -80,10 +80,13 @@ func (h *Host) ReadSmall(name string, most int64) ([]byte, error) {
 		return nil, fs.ErrInvalid
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fs.ErrInvalid
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	if int64(len(b)) > most {
+		return nil, fs.ErrInvalid
+	}
+	return b, nil
 }
 
 // absolute leaves "x/.." as it is: x may be a link.

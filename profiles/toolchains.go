@@ -67,11 +67,11 @@ func Toolchains(h *Host, workspace string) ([]PathRule, []EnvVar) {
 	return rules, vars
 }
 
-// hasProgram says whether a directory has something that can be started.
+// hasProgram says whether a directory is called as those of programs are, or has one.
 func (l *lookout) hasProgram(dir string) bool {
 	at, _, isDir := l.at(dir)
-	if !isDir {
-		return false
+	if name := path.Base(dir); !isDir || name == "bin" || name == "sbin" {
+		return isDir
 	}
 	entries, _ := fs.ReadDir(l.host.FS, FSName(at))
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {

@@ -202,14 +202,14 @@ func TestChosenHomeOpensToolsOnly(t *testing.T) {
 
 // PATH, which a project can set, opens a directory of /opt only where programs are.
 func TestPathOpensProgramsOnly(t *testing.T) {
-	h := machine("/opt/tool/bin/t", "/opt/tool/share/x", "/opt/data/conf/a", "/opt/file", "/opt/linked/bin/t -> ../lib/t", "/opt/linked/lib/t", "/opt/dirs/bin/sub/")
+	h := machine("/opt/tool/bin/t", "/opt/tool/share/x", "/opt/data/conf/a", "/opt/file", "/opt/linked/bin/t -> ../lib/t", "/opt/linked/lib/t", "/opt/dirs/conf/sub/", "/opt/started/x/t")
 	h.FS.(fstest.MapFS)["opt/data/conf/a"].Mode = 0o644
-	h.Env["PATH"] = "/opt/tool/bin:/opt/data/conf:/opt/data:/opt/file:/opt/linked/bin:/opt/dirs/bin:/opt/none:/opt"
+	h.Env["PATH"] = "/opt/tool/bin:/opt/data/conf:/opt/data:/opt/file:/opt/linked/bin:/opt/dirs/conf:/opt/started/x:/opt/none:/opt"
 	rules, _ := profiles.Toolchains(h, "/w")
 	p := &profiles.Profile{Paths: rules}
 	for name, want := range map[string]bool{
-		"/opt/tool/share/x": true, "/opt/linked/lib/t": true, // the controls
-		"/opt/data/conf/a": false, "/opt/file": false, "/opt/dirs/bin": false, "/opt/none/x": false,
+		"/opt/tool/share/x": true, "/opt/linked/lib/t": true, "/opt/started/x/t": true, // the controls
+		"/opt/data/conf/a": false, "/opt/file": false, "/opt/dirs/conf": false, "/opt/none/x": false,
 	} {
 		if got := p.Allows(name, profiles.Read).Allowed; got != want {
 			t.Errorf("%s: %v", name, got)

@@ -191,11 +191,15 @@ func OrdinaryAt(path string) bool {
 	return unix.Statfs(path, &st) == nil && ordinary(&st)
 }
 
+// Settles is how long two changes of a file may have the same time, on the coarsest of
+// file systems.
+const Settles = 2 * time.Second
+
 // Settled says whether, at now, the file was left alone long enough for its
 // identity to tell any later change: within one tick of the file system's
-// clock, 2 s on the coarsest, a second change would leave the same times. A
+// clock, [Settles], a second change would leave the same times. A
 // change time in the future is never settled. It says nothing of a file that is
 // not on an [Ordinary] file system, or that was not [Unwritten] since now.
 func (id Identity) Settled(now time.Time) bool {
-	return now.UnixNano()-id.Ctime >= int64(2*time.Second)
+	return now.UnixNano()-id.Ctime >= int64(Settles)
 }

@@ -78,10 +78,12 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 		if err := c.add(h, filepath.Join(dir, "config.toml"), true, workspace, skill); err != nil {
 			return nil, err
 		}
-		if tree := strangersTree(h, dir); tree != "" && len(c.files) > 0 {
-			return nil, withHint{
-				fmt.Errorf("configuration %s lies inside %s, and a project may have set the variable that leads there", quote(filepath.Join(dir, "config.toml")), quote(tree)),
-				"keep it outside of work trees and packages, or in ~/.config of the account's home",
+		if len(c.files) > 0 {
+			if tree := strangersTree(h, dir, usualConfig(h)); tree != "" {
+				return nil, withHint{
+					fmt.Errorf("configuration %s lies inside %s, and a project may have set the variable that leads there", quote(filepath.Join(dir, "config.toml")), quote(tree)),
+					"keep it outside of work trees and packages, or in ~/.config of the account's home",
+				}
 			}
 		}
 	}
@@ -118,27 +120,13 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 	return c, c.narrow(workspace)
 }
 
-// strangersTree gives the work tree that a directory lies in, or what has the packages
-// of the user's tools: it may have come there with them. "" is neither, and the usual
-// directory, whatever that lies in.
-func strangersTree(h *profiles.Host, dir string) string {
-	usual := usualConfig(h)
-	if tree := workTreeAround(h, dir, usual); tree != "" {
-		return tree
+// strangersTree gives the work tree that a directory lies in, other than one that the
+// account's home lies in, or the package, by names that places for packages have: it may
+// have come there with them. It is "" for the usual directory, whatever that lies in.
+func strangersTree(h *profiles.Host, dir, usual string) string {
+	if dir == usual {
+		return ""
 	}
-	account := profiles.Host{OS: h.OS, Home: cmp.Or(h.Account, h.Home), CaseSensitive: h.CaseSensitive, FS: newSnapshot()}
-	packages, _ := profiles.Toolchains(&account, "")
-	for _, r := range packages {
-		if enclosing(h, dir, r.Path) != "" && enclosing(h, usual, r.Path) == "" {
-			return r.Path
-		}
-	}
-	return ""
-}
-
-// workTreeAround gives the work tree that a directory lies in other than one that the
-// account's home lies in; "" of the usual directory.
-func workTreeAround(h *profiles.Host, dir, usual string) string {
 	real := func(name string) string {
 		if at, err := h.ResolvePrefix(name); err == nil {
 			return at
@@ -150,11 +138,28 @@ func workTreeAround(h *profiles.Host, dir, usual string) string {
 		return ""
 	}
 	for at := dir; at != "/" && !profiles.Within(at, home); at = filepath.Dir(at) {
+		if at == "/usr" || isPackages(at) {
+			return at
+		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return at
 		}
 	}
 	return ""
+}
+
+// isPackages says whether a directory is called as those are in which tools keep packages.
+func isPackages(dir string) bool {
+	above, name := filepath.Split(dir)
+	switch filepath.Base(above) + "/" + name {
+	case "pkg/mod", "registry/src", "git/checkouts":
+		return true
+	}
+	switch name {
+	case "site-packages", "dist-packages", "node_modules", "gems":
+		return true
+	}
+	return strings.Contains(name, "@v") // a module of Go, wherever GOMODCACHE is
 }
 
 // add reads one configuration file, if it is there, and the ceilings it names.
@@ -242,6 +247,9 @@ func enclosing(h *profiles.Host, path string, trees ...string) string {
 // file that cannot be read might have. Where a link leads a run may write, unlike
 // in .skillrun.
 func (c *configuration) narrow(workspace string) error {
+	if workspace == "" {
+		return nil
+	}
 	file := filepath.Join(workspace, narrowingFile)
 	for _, name := range [...]string{filepath.Dir(file), file} {
 		if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {

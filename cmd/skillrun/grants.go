@@ -84,8 +84,11 @@ func grantsPromote(c *cli.Context) error {
 		return err
 	}
 	j := &job{host: thisHost(), cwd: cwd}
-	// What is no workspace, such as the home directory, is no project.
 	if j.workspace, err = findWorkspace(j.host, cwd, ""); err != nil {
+		// What the home lies in is no workspace, and no project either.
+		if top := gitTop(cwd); enclosing(j.host, j.host.Home, top) == "" && enclosing(j.host, j.host.Account, top) == "" {
+			return err
+		}
 		j.workspace = ""
 	}
 	if j.skill, err = loadSkill(c.Args().First()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,18 +22,22 @@ import (
 
 // The register of the runs that are going on lies in the state directory. Each run
 // has a page of its file, and for as long as it lasts a lock on the page's first
-// byte, which the kernel takes back however it ends. In the page are the process,
-// since when it looks at files, the trees where the run may change files, and those of the approved skills in them
-// that it may not: a run that began before a skill was approved could still change
-// it, after its digest was taken.
+// byte, which the kernel takes back however it ends. In the page are the process, the
+// trees where the run may change files, and those of the approved skills in them that
+// it may not: a run that began before a skill was approved could still change it, after
+// its digest was taken. Last is since when it looks at files; programs of before have 0
+// there, and read no further than the paths.
 const (
 	liveFile = "live"
 	livePage = 4096
 	maxLive  = 4096 // runs at a time
 )
 
-// pageHead is the length of what precedes the paths.
-const pageHead = 16
+// Where in a page the paths begin and the time is.
+const (
+	pagePaths = 8
+	pageTime  = livePage - 8
+)
 
 // registered adds a run with this profile, of files as they were from begun on, to the
 // register, until what it gives is closed.
@@ -61,8 +66,8 @@ func registered(state string, p *profiles.Profile, begun time.Time) (*os.File, e
 	return nil, fmt.Errorf("%s: no place for another run: %w", quote(f.Name()), err)
 }
 
-// livesPage is the page of a run: the process, how many trees, when it began, and the
-// paths, each ended by a zero byte. More than fit are all.
+// livesPage is the page of a run: the process, how many trees, the paths, each ended by
+// a zero byte, and when it began. More than fit are all.
 func livesPage(p *profiles.Profile, begun time.Time) []byte {
 	var trees, kept []string
 	for i := range p.Paths {
@@ -76,14 +81,14 @@ func livesPage(p *profiles.Profile, begun time.Time) []byte {
 		}
 	}
 	text := strings.Join(slices.Concat(trees, kept), "\x00") + "\x00"
-	if len(text) > livePage-pageHead {
+	if len(text) > pageTime-pagePaths {
 		trees, text = []string{"/"}, "/\x00"
 	}
 	page := make([]byte, livePage)
 	binary.LittleEndian.PutUint32(page, uint32(os.Getpid()))
 	binary.LittleEndian.PutUint32(page[4:], uint32(len(trees)))
-	binary.LittleEndian.PutUint64(page[8:], uint64(begun.UnixNano()))
-	copy(page[pageHead:], text)
+	copy(page[pagePaths:], text)
+	binary.LittleEndian.PutUint64(page[pageTime:], uint64(begun.UnixNano()))
 	return page
 }
 
@@ -115,7 +120,7 @@ func changer(state string, linked func(since time.Time) (bool, error), names ...
 		if _, err := f.ReadAt(page, at); err != nil {
 			return 0, fmt.Errorf("%s: %w", quote(f.Name()), err)
 		}
-		paths := strings.Split(string(page[pageHead:]), "\x00")
+		paths := strings.Split(string(page[pagePaths:pageTime]), "\x00")
 		trees := min(int(binary.LittleEndian.Uint32(page[4:])), len(paths))
 		for _, dir := range names {
 			over := func(tree string) bool { return profiles.Within(tree, dir) || profiles.Within(dir, tree) }
@@ -124,7 +129,7 @@ func changer(state string, linked func(since time.Time) (bool, error), names ...
 			}
 			may := !slices.ContainsFunc(paths[trees:], func(kept string) bool { return profiles.Within(kept, dir) })
 			if !may {
-				if may, err = linked(time.Unix(0, int64(binary.LittleEndian.Uint64(page[8:])))); err != nil {
+				if may, err = linked(time.Unix(0, int64(binary.LittleEndian.Uint64(page[pageTime:])))); err != nil {
 					return 0, err
 				}
 			}
@@ -147,8 +152,13 @@ func (j *job) unchanging() error {
 	for _, d := range p.Denials {
 		names = append(names, d.Path)
 	}
+	linked := sync.OnceValues(func() (time.Time, error) { return skill.Linked(j.skill.Dir) })
+	since := func(begun time.Time) (bool, error) {
+		last, err := linked()
+		return !last.Before(begun), err
+	}
 	for _, state := range states(j.host) {
-		pid, err := changer(state, func(since time.Time) (bool, error) { return skill.Linked(j.skill.Dir, since) }, names...)
+		pid, err := changer(state, since, names...)
 		if err != nil {
 			return err
 		}

@@ -226,6 +226,8 @@ func memoFile(state string, key [sha256.Size]byte) string {
 	return filepath.Join(state, "memo", hex.EncodeToString(key[:16]))
 }
 
+const maxMemo = 8 << 20 // bytes
+
 // recallMemo finds the memo with a key, if there is one and it still counts. Where
 // it is to be told of what is new, amend does that.
 func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func()) {
@@ -235,7 +237,7 @@ func recallMemo(state string, key [sha256.Size]byte) (m *memo, amend func()) {
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil || st.Mode != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid() || st.Size > 8<<20 {
+	if unix.Fstat(fd, &st) != nil || st.Mode != unix.S_IFREG|0o600 || int(st.Uid) != os.Geteuid() || st.Size > maxMemo {
 		return nil, nil
 	}
 	data := make([]byte, st.Size)
@@ -334,6 +336,9 @@ func (m *memo) write(state, text string, list []seen) error {
 		return err
 	}
 	body := packMemo(text, list)
+	if len(body)+sumSize > maxMemo {
+		return nil // it would not be read
+	}
 	sum := checksum(body)
 	// Without a name until it is whole, so that a launch that is killed leaves
 	// nothing.

@@ -157,7 +157,7 @@ const approvedScript = `
 mkdir -p $1/w && mount --bind $2 $1/w && cd $1/w || exit
 promote=$3; shift 3
 "$@" -- sh -c 'echo begun; touch begun; until [ -e go ]; do sleep 0.01; done' &
-until [ -e begun ]; do sleep 0.01; done
+n=0; until [ -e begun ] || [ $((n += 1)) -gt 3000 ]; do sleep 0.01; done
 skill() { (cd ../other && "$@" --skill ../../work/sk --approve none -- sh ../../work/sk/run.sh); }
 skill "$@"
 if $promote; then (cd ../other && $1 grants promote ../../work/sk); fi

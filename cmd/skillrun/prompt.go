@@ -131,10 +131,10 @@ func openTerminal() (tty *os.File, done func(), err error) {
 // plainly has a terminal show what follows: it ends a sequence that was begun, which
 // takes all for its own, lets all rows scroll, has letters be letters (not concealed, nor
 // lines), a long row go on in the next, and nothing stand behind the cursor; and has it
-// send keys as what they are, not as sequences (kitty's protocol, Windows' own), and
+// send keys as what they are, not as sequences (xterm's, kitty's and Windows' own), and
 // nothing for the mouse and the focus. A run can change each, and have the answer to a
 // question of its own be one to ours, unseen, or leave none that can be typed.
-const plainly = "\x18\x1b\\" + "\x1b7\x1b[r\x1b8" + "\x1b[!p\x1b[0m\x1b(B\x0f" + "\x1b[?7h" + "\x1b[=0u\x1b[?9001l\x1b[?1000;1002;1003;1004l" + "\x1b[J"
+const plainly = "\x18\x1b\\" + "\x1b7\x1b[r\x1b8" + "\x1b[>4m" + "\x1b[!p\x1b[0m\x1b(B\x0f" + "\x1b[?7h" + "\x1b[=0u\x1b[?9001l\x1b[?9;1000;1002;1003;1004l" + "\x1b[J"
 
 // ownColors gives a terminal (Linux's, others') the colors that it had, where a run may
 // just have made them black on black. Elsewhere they are the user's choice.

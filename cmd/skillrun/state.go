@@ -13,14 +13,17 @@ import (
 	"skillrun/profiles"
 )
 
-const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there"
+const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there, outside of work trees (root keeps it in its own home if others could lead it elsewhere)"
 
 // stateDir is where audit log, digests and approvals live. It must not be where
 // a run may write.
 func stateDir(h *profiles.Host) (string, error) {
 	dir := h.Env["XDG_STATE_HOME"]
 	if dir == "" || !filepath.IsAbs(dir) {
-		dir = filepath.Join(stateHome(h), ".local", "state")
+		dir = filepath.Join(h.Home, ".local", "state")
+	}
+	if h.UID == 0 && h.Account != "" && !onlyRoots(h, dir) {
+		dir = filepath.Join(h.Account, ".local", "state")
 	}
 	if dir == ".local/state" || !filepath.IsAbs(dir) {
 		return "", errors.New("no state directory: HOME and XDG_STATE_HOME are not set")
@@ -29,20 +32,28 @@ func stateDir(h *profiles.Host) (string, error) {
 	if tree := ofCaches(h, dir); tree != "" {
 		return "", fmt.Errorf("state directory %s lies inside %s, which runs could change", quote(dir), quote(tree))
 	}
-	if tree := workTreeAround(h, dir, filepath.Join(h.Account, ".local", "state", "skillrun")); tree != "" {
-		return "", fmt.Errorf("state directory %s lies inside %s, and a project may have set the variable that leads there", quote(dir), quote(tree))
+	if tree := strangersTree(h, dir, filepath.Join(h.Account, ".local", "state", "skillrun")); tree != "" {
+		return "", withHint{fmt.Errorf("state directory %s lies inside %s, and a project may have set the variable that leads there", quote(dir), quote(tree)), stateHint}
 	}
 	return dir, nil
 }
 
-// stateHome is the home that the state directory is in: HOME, but for root not another
-// user's, who could put links in the way of what root writes there.
-func stateHome(h *profiles.Host) string {
-	var st unix.Stat_t
-	if h.UID == 0 && h.Account != "" && unix.Stat(h.Home, &st) == nil && st.Uid != 0 {
-		return h.Account
+// onlyRoots says whether nobody but root can lead a name elsewhere: all directories above
+// it that are there are root's.
+func onlyRoots(h *profiles.Host, name string) bool {
+	at, err := h.ResolvePrefix(name)
+	if err != nil {
+		return false
 	}
-	return h.Home
+	for ; ; at = filepath.Dir(at) {
+		var st unix.Stat_t
+		if unix.Lstat(at, &st) == nil && st.Uid != 0 {
+			return false
+		}
+		if at == "/" {
+			return true
+		}
+	}
 }
 
 // states are the state directory, and the account's own without variables, which a

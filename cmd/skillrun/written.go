@@ -55,9 +55,10 @@ func listed(h *profiles.Host, list string) (paths []string) {
 // there means to, and has links of his own there.
 func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 	var trees []string
+	homeIn := func(tree string) bool { return enclosing(h, h.Home, tree) != "" || enclosing(h, h.Account, tree) != "" }
 	for i := range p.Paths {
 		r := &p.Paths[i]
-		if r.Access&profiles.Create != 0 && enclosing(h, h.Home, r.Path) == "" && enclosing(h, h.Account, r.Path) == "" {
+		if r.Access&profiles.Create != 0 && !homeIn(r.Path) {
 			trees = append(trees, r.Path)
 		}
 	}
@@ -69,7 +70,7 @@ func noteWritten(h *profiles.Host, state string, p *profiles.Profile) error {
 		return fmt.Errorf("files may be made in %d places, more than %d: grant the directory above them", len(trees), maxTrees)
 	}
 	for _, tree := range slices.Clip(trees) {
-		trees = append(trees, h.Aliases(tree)...)
+		trees = append(trees, slices.DeleteFunc(h.Aliases(tree), homeIn)...)
 	}
 	return note(state, writtenFile, trees)
 }

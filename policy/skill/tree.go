@@ -266,11 +266,18 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	return nil
 }
 
-// Linked says whether a file of the skill in dir, which must be resolved, has several
-// names, and may have got one of them since a time.
-func Linked(dir string, since time.Time) (bool, error) {
+// Linked gives until when a file of the skill in dir, which must be resolved, may have
+// got one of several names; the zero time if each has one.
+func Linked(dir string) (last time.Time, err error) {
 	w, err := walk(dir)
-	return slices.ContainsFunc(w, func(n node) bool { return n.kind != Dir && n.Links > 1 && !n.Settled(since) }), err
+	for i := range w {
+		if n := &w[i]; n.kind != Dir && n.Links > 1 {
+			if at := time.Unix(0, n.Ctime).Add(private.Settles); at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last, err
 }
 
 func (w nodes) settled(now time.Time) bool {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -15,9 +16,28 @@ import (
 
 const stateHint = "the record is kept below XDG_STATE_HOME, else HOME: name a directory of this user's there, outside of work trees (root keeps it in its own home if others could lead it elsewhere)"
 
+// stateDirs has what stateDir found, by what it goes by: a launch asks several times.
+var stateDirs sync.Map
+
 // stateDir is where audit log, digests and approvals live. It must not be where
 // a run may write.
 func stateDir(h *profiles.Host) (string, error) {
+	type key struct {
+		uid                  int
+		state, home, account string
+	}
+	by := key{h.UID, h.Env["XDG_STATE_HOME"], h.Home, h.Account}
+	if dir, ok := stateDirs.Load(by); ok {
+		return dir.(string), nil
+	}
+	dir, err := findStateDir(h)
+	if err == nil {
+		stateDirs.Store(by, dir)
+	}
+	return dir, err
+}
+
+func findStateDir(h *profiles.Host) (string, error) {
 	dir := h.Env["XDG_STATE_HOME"]
 	if dir == "" || !filepath.IsAbs(dir) {
 		dir = filepath.Join(h.Home, ".local", "state")

@@ -272,6 +272,7 @@ func TestStateIsNotInForeignHome(t *testing.T) {
 	}{
 		{0, home, "", "/root/.local/state/skillrun"},
 		{0, home, "/srv/state", "/srv/state/skillrun"},
+		{0, "/root", home + "/state", "/root/.local/state/skillrun"},
 		{0, "/", "", "/.local/state/skillrun"},
 		{0, "/none", "", "/none/.local/state/skillrun"},
 		{1, home, "", home + "/.local/state/skillrun"},

@@ -151,6 +151,26 @@ func TestListenGrants(t *testing.T) {
 	}
 }
 
+// Every run makes terminals of its own, in containers, too, where /dev/ptmx is a link.
+func TestTerminalsAreMade(t *testing.T) {
+	for _, link := range []bool{false, true} {
+		h, at := machine(), "/dev/ptmx"
+		h.FS.(fstest.MapFS)["dev/ptmx"] = &fstest.MapFile{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666}
+		if link {
+			at = "/dev/pts/ptmx"
+			h.FS.(fstest.MapFS)["dev/pts/ptmx"] = h.FS.(fstest.MapFS)["dev/ptmx"]
+			h.FS.(fstest.MapFS)["dev/ptmx"] = &fstest.MapFile{Mode: fs.ModeSymlink | 0o777, Data: []byte("pts/ptmx")}
+		}
+		p, err := compose(t, policy.Input{Tier: policy.Approved}).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Allows(at, profiles.Read|profiles.Write).Allowed || p.Allows("/dev/pts/7", profiles.Read).Allowed {
+			t.Errorf("link %t: no terminal can be made, or others be read", link)
+		}
+	}
+}
+
 // Who may read all files may use no device, whose capability or name is another.
 func TestDevicesDenied(t *testing.T) {
 	for grant, want := range map[string]map[string]bool{

@@ -59,15 +59,15 @@ func findStateDir(h *profiles.Host) (string, error) {
 }
 
 // onlyRoots says whether nobody but root can lead a name elsewhere: all directories above
-// it that are there are root's.
+// it that are there are root's, or whose the top is: nobody's to the root of a user namespace.
 func onlyRoots(h *profiles.Host, name string) bool {
+	var top, st unix.Stat_t
 	at, err := h.ResolvePrefix(name)
-	if err != nil {
+	if err != nil || unix.Stat("/", &top) != nil {
 		return false
 	}
 	for ; ; at = filepath.Dir(at) {
-		var st unix.Stat_t
-		if unix.Lstat(at, &st) == nil && st.Uid != 0 {
+		if unix.Lstat(at, &st) == nil && st.Uid != 0 && st.Uid != top.Uid {
 			return false
 		}
 		if at == "/" {

@@ -43,19 +43,20 @@ type guard struct {
 	mask      uint64 // signal mask that the command starts with
 	wall      syscall.Timespec
 	hasWall   bool
-	children  *byte   // path of the guardian's list of children
-	procPath  *byte   // nil where /proc has other numbers: then it is not looked at
-	proc      uintptr // a descriptor of it
-	self      uintptr // the guardian's pid
-	buf       [4096]byte
-	stat      [512]byte
-	info      [128]byte
-	rusage    syscall.Rusage
-	now       syscall.Timespec
-	end       syscall.Timespec
-	left      syscall.Timespec
-	action    [32]byte
-	poll      unix.PollFd
+	children  *byte    // path of the guardian's list of children
+	procPath  *byte    // nil where /proc has other numbers: then it is not looked at
+	walk      struct { // what killDescendants remembers
+		proc, self, at, end, pid, pidfd, from, depth, file, read uintptr
+	}
+	buf    [4096]byte
+	stat   [512]byte
+	info   [128]byte
+	rusage syscall.Rusage
+	now    syscall.Timespec
+	end    syscall.Timespec
+	left   syscall.Timespec
+	action [32]byte
+	poll   unix.PollFd
 }
 
 const (
@@ -476,82 +477,77 @@ func (g *guard) killChildren(command int32) {
 
 // killDescendants kills all that come from the guardian, for those whose parents do
 // not die: who is traced can be held at its exit, and waits there for its tracer,
-// which may be a child of its own and run on.
+// which may be a child of its own and run on. What it remembers is in g, and it calls
+// nothing but the kernel: there is little stack.
 //
 //go:nosplit
 //go:norace
 func (g *guard) killDescendants() {
+	w := &g.walk
 	var e syscall.Errno
-	g.proc, e = sys4(syscall.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(g.procPath)), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	w.proc, e = sys4(syscall.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(g.procPath)), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if e != 0 {
 		return
 	}
-	g.self, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
+	w.self, _ = sys(syscall.SYS_GETPID, 0, 0, 0)
+	w.at, w.end = 0, 0
 	for {
-		n, e := sys(syscall.SYS_GETDENTS64, g.proc, uintptr(unsafe.Pointer(&g.buf)), uintptr(len(g.buf)))
-		if e != 0 || n == 0 {
-			break
+		if w.at >= w.end {
+			w.end, e = sys(syscall.SYS_GETDENTS64, w.proc, uintptr(unsafe.Pointer(&g.buf)), uintptr(len(g.buf)))
+			if e != 0 || w.end == 0 {
+				break
+			}
+			w.at = 0
 		}
 		const lengthAt, nameAt = 16, 19 // in struct linux_dirent64
-		for at := uintptr(0); at < n; {
-			pid := uintptr(0)
-			for i := at + nameAt; g.buf[i&4095] >= '0' && g.buf[i&4095] <= '9'; i++ {
-				pid = pid*10 + uintptr(g.buf[i&4095]-'0')
-			}
-			at += uintptr(g.buf[(at+lengthAt)&4095]) | uintptr(g.buf[(at+lengthAt+1)&4095])<<8
-			if pid == 0 || pid == g.self {
-				continue
-			}
-			// Held by a descriptor before it is looked at: the number may be another's.
-			pidfd, e := sys(unix.SYS_PIDFD_OPEN, pid, 0, 0)
-			if e != 0 {
-				continue
-			}
-			from := pid
-			for depth := 0; from > 1 && from != g.self && depth < deepest; depth++ {
-				from = g.parentOf(from)
-			}
-			if from == g.self {
-				sys4(unix.SYS_PIDFD_SEND_SIGNAL, pidfd, sigKill, 0, 0)
-			}
-			sys(syscall.SYS_CLOSE, pidfd, 0, 0)
+		w.pid = 0
+		for i := w.at + nameAt; g.buf[i&4095] >= '0' && g.buf[i&4095] <= '9'; i++ {
+			w.pid = w.pid*10 + uintptr(g.buf[i&4095]-'0')
 		}
+		w.at += uintptr(g.buf[(w.at+lengthAt)&4095]) | uintptr(g.buf[(w.at+lengthAt+1)&4095])<<8
+		if w.pid == 0 || w.pid == w.self {
+			continue
+		}
+		// Held by a descriptor before it is looked at: the number may be another's.
+		w.pidfd, e = sys(unix.SYS_PIDFD_OPEN, w.pid, 0, 0)
+		if e != 0 {
+			continue
+		}
+		w.from = w.pid
+		for w.depth = 0; w.from > 1 && w.from != w.self && w.depth < deepest; w.depth++ {
+			// The parent's number is in /proc/PID/stat; it is 0 if that cannot be read.
+			const file = uintptr(len(g.stat) - len("/stat\x00"))
+			g.stat[file], g.stat[file+1], g.stat[file+2], g.stat[file+3], g.stat[file+4], g.stat[file+5] = '/', 's', 't', 'a', 't', 0
+			name := file
+			for ; w.from > 0; w.from /= 10 {
+				name--
+				g.stat[name&511] = byte('0' + w.from%10)
+			}
+			w.file, e = sys4(syscall.SYS_OPENAT, w.proc, uintptr(unsafe.Pointer(&g.stat))+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+			if e != 0 {
+				break
+			}
+			w.read, e = sys(syscall.SYS_READ, w.file, uintptr(unsafe.Pointer(&g.stat)), uintptr(len(g.stat)))
+			sys(syscall.SYS_CLOSE, w.file, 0, 0)
+			if e != 0 {
+				break
+			}
+			// pid (comm) state ppid: comm may hold anything, but it ends last.
+			for w.read > 0 && g.stat[(w.read-1)&511] != ')' {
+				w.read--
+			}
+			for i := w.read + uintptr(len(" S ")); g.stat[i&511] >= '0' && g.stat[i&511] <= '9'; i++ {
+				w.from = w.from*10 + uintptr(g.stat[i&511]-'0')
+			}
+		}
+		if w.from == w.self {
+			sys4(unix.SYS_PIDFD_SEND_SIGNAL, w.pidfd, sigKill, 0, 0)
+		}
+		sys(syscall.SYS_CLOSE, w.pidfd, 0, 0)
 	}
-	sys(syscall.SYS_CLOSE, g.proc, 0, 0)
+	sys(syscall.SYS_CLOSE, w.proc, 0, 0)
 }
 
 // deepest is how far up a process is looked for among the ancestors of another: there
 // are never more, but while they change.
 const deepest = 1 << 16
-
-// parentOf gives the parent of a process, 0 if it has none any more.
-//
-//go:nosplit
-//go:norace
-func (g *guard) parentOf(pid uintptr) uintptr {
-	const file = uintptr(len(g.stat) - len("/stat\x00"))
-	g.stat[file], g.stat[file+1], g.stat[file+2], g.stat[file+3], g.stat[file+4], g.stat[file+5] = '/', 's', 't', 'a', 't', 0
-	name := file
-	for ; pid > 0; pid /= 10 {
-		name--
-		g.stat[name&511] = byte('0' + pid%10)
-	}
-	fd, e := sys4(syscall.SYS_OPENAT, g.proc, uintptr(unsafe.Pointer(&g.stat))+name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if e != 0 {
-		return 0
-	}
-	n, e := sys(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&g.stat)), uintptr(len(g.stat)))
-	sys(syscall.SYS_CLOSE, fd, 0, 0)
-	if e != 0 {
-		return 0
-	}
-	// pid (comm) state ppid: comm may hold anything, but it ends last.
-	for n > 0 && g.stat[(n-1)&511] != ')' {
-		n--
-	}
-	parent := uintptr(0)
-	for i := n + uintptr(len(" S ")); g.stat[i&511] >= '0' && g.stat[i&511] <= '9'; i++ {
-		parent = parent*10 + uintptr(g.stat[i&511]-'0')
-	}
-	return parent
-}

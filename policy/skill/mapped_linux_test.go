@@ -60,10 +60,6 @@ func TestTreeCacheMappedOverlay(t *testing.T) {
 		out, err := exec.Command("unshare", append([]string{"-m", "sh", "-c", overlay, t.TempDir()}, argv...)...).CombinedOutput()
 		return string(out), err
 	}
-	if known, err := os.ReadFile("/proc/filesystems"); err == nil && !strings.Contains(string(known), "\toverlay\n") {
-		t.Logf("nothing to be tried: the kernel has no overlays")
-		return
-	}
 	if out, err := in("true"); err != nil {
 		lack := sandboxtest.Mounts
 		if os.Geteuid() == 0 {

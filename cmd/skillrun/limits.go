@@ -51,6 +51,10 @@ func parseLimits(get func(flag string) (text, called string)) (l profiles.Limits
 			return l, usage(fmt.Errorf("%s: %s", called, fault))
 		}
 		f.to(n)
+		// The limits before this one are fit, so the fault is its own.
+		if err := l.Validate(); err != nil {
+			return l, usage(fmt.Errorf("%s: %w", called, err))
+		}
 	}
 	return l, nil
 }

@@ -189,7 +189,7 @@ func TestLimitsOnlyLower(t *testing.T) {
 
 // For a limit of 1, and for no other, the kernel starts no program that would be given
 // the memory of a process that crashes. The caller's own soft limit, most often 0, does
-// not matter.
+// not matter, and a run that lowers its own keeps it.
 func TestCoresReachNobody(t *testing.T) {
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &was); err != nil {
@@ -199,8 +199,12 @@ func TestCoresReachNobody(t *testing.T) {
 	if err := unix.Prlimit(0, unix.RLIMIT_CORE, &unix.Rlimit{Max: was.Max}, nil); err != nil {
 		t.Fatal(err)
 	}
+	bare, err := exec.Command("/bin/sh", "-c", "ulimit -c 1 || exit 0; ulimit -c 0; ulimit -c").Output()
+	if err != nil || was.Max != 0 && string(bare) != "0\n" {
+		t.Fatalf("control: %q, %v", bare, err)
+	}
 	modes(t, func(t *testing.T, f linux.Features) {
-		out, _ := start(t, f, tempDir(t), "grep core /proc/self/limits")
+		out, _ := start(t, f, tempDir(t), "ulimit -c 0 && grep core /proc/self/limits")
 		limits := strings.Fields(strings.TrimPrefix(out, "Max core file size"))
 		if len(limits) < 2 || limits[0] != limits[1] || limits[0] != "1" && (was.Max != 0 || limits[0] != "0") {
 			t.Errorf("%q, want 1 and 1", out)

@@ -80,7 +80,10 @@ func masked(arg uint8, mask, value uint64) []ArgCond {
 }
 
 // undumpable is prctl(PR_SET_DUMPABLE, 0).
-func undumpable() []ArgCond { return append(masked(0, low32, 4), masked(1, ^uint64(0), 0)...) }
+func undumpable() []ArgCond { return append(masked(0, low32, 4), masked(1, all64, 0)...) }
+
+// ownCore is prlimit64 of the caller's own RLIMIT_CORE.
+func ownCore() []ArgCond { return append(masked(0, all64, 0), masked(1, low32, rlimitCore)...) }
 
 func anyBit(arg uint8, mask uint64) []ArgCond {
 	return []ArgCond{{Arg: arg, Compare: AnyBit, Mask: mask}}
@@ -115,6 +118,7 @@ const (
 	eprotonosupport, eopnotsupp, eafnosupport = 93, 95, 97
 
 	low32 = 0xffffffff
+	all64 = 1<<64 - 1
 
 	afUnix, afInet, afInet6, afNetlink, afPacket, afBluetooth, afAlg, afVsock = 1, 2, 10, 16, 17, 31, 38, 40
 

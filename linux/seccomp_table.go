@@ -1,5 +1,7 @@
 package linux
 
+import "slices"
+
 // CallRules is the list of system calls that a run may make at all; whatever it
 // does not name answers ENOSYS, so that a program built for a newer kernel falls
 // back as it would on an older one. A row with conditions applies only where
@@ -226,6 +228,12 @@ func ArgumentRules() []SyscallRule {
 			Reason: "PR_FUTEX_HASH (Linux 6.17): a gigabyte of the kernel's memory for each process that asks, which nobody counts without a control group"},
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
+		{Action: Pretend, Calls: "setrlimit", When: masked(0, low32, rlimitCore),
+			Reason: "a run has RLIMIT_CORE 1, for which alone the kernel starts no program outside that is given a crashed one's memory; it can be lowered to 0. " +
+				"Who does wants no core, and there is none (ssh-agent, gpg-agent end where it fails)"},
+		{Action: Pretend, Calls: "prlimit64", When: slices.Concat(ownCore(), notZero(2), masked(3, all64, 0)), Reason: "the same"},
+		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: slices.Concat(ownCore(), notZero(2), notZero(3)),
+			Reason: "the same, and asks for the old one, too, which nobody would tell"},
 		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 2), Reason: "PRIO_USER: all the user's processes"},
 		{Action: Errno, Errno: eperm, Calls: "setpriority", When: masked(0, low32, 1), Reason: "PRIO_PGRP: the other programs of a pipeline, too"},
 		{Action: Errno, Errno: eperm, Calls: "ioprio_set", When: masked(0, low32, 2), Reason: "IOPRIO_WHO_PGRP, the same"},

@@ -496,10 +496,13 @@ func (c *compiler) together(r *profiles.PathRule) profiles.Access {
 	return a
 }
 
+// procPath is where every process has a directory, those that are not there yet too.
+const procPath = "/proc"
+
 // grant gives access a to the tree (or file) at p, leaving out what is denied
 // beneath it: siblings are granted, never the parent. In the second layer's
-// view a directory in which the run may create is cut the same way, and the
-// first layer leaves those opens to the supervisor.
+// view a directory in which the run may create, or processes appear, is cut the
+// same way, and the first layer leaves those opens to the supervisor.
 func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 	mixed, refused := profiles.Access(0), c.denied(p, a)
 	switch {
@@ -510,7 +513,7 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 	}
 	a &^= refused
 	whole := a &^ mixed
-	if c.supervise && a&profiles.Create != 0 && mixed != 0 {
+	if c.supervise && (a&profiles.Create != 0 || p == procPath) && mixed != 0 {
 		c.opens = c.opens || mixed&^refused&profiles.Read != 0
 		c.granted[p] |= rights(a, dir)
 	}
@@ -526,6 +529,9 @@ func (c *compiler) grant(p string, a profiles.Access, dir bool) {
 		// Landlock then shows the names beneath denied directories, too.
 		c.granted[p] |= readDir
 		c.inner[p] |= readDir
+	}
+	if p == procPath && c.supervise {
+		return // siblings are of processes that are there now, outside
 	}
 	entries, err := fs.ReadDir(c.facts.FS, profiles.FSName(p))
 	if err != nil {

@@ -19,7 +19,8 @@ const mostMasks = 1024
 // if nothing of it may be used: an exception beneath it, or an access that is
 // not denied, leaves it to be carved, and so does a file in a directory that is to
 // read as empty. So does a file system that has it by other
-// spellings, too: the mount would be on one of them.
+// spellings, too: the mount would be on one of them. What is masked in /proc the run's
+// own would show.
 func (c *compiler) mask() {
 	if c.plan.Namespaces == 0 || c.facts.Masked == "" {
 		return
@@ -31,7 +32,7 @@ func (c *compiler) mask() {
 			continue
 		}
 		below := i+1 < len(c.points) && profiles.Within(p.path, c.points[i+1].path) && c.exceptBeneath(p.path)
-		if !c.useless(p.path) || below || !c.inGrant(p.path) {
+		if !c.useless(p.path) || below || !c.inGrant(p.path) || profiles.Within(procPath, p.path) {
 			rest = append(rest, p)
 			continue
 		}

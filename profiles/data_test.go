@@ -126,6 +126,16 @@ func TestSensitivePaths(t *testing.T) {
 	}
 }
 
+// What is denied in /proc has every open of every run supervised. Of what only a
+// capability opens (kcore, kmsg) nothing need be said: no run has any.
+func TestSensitiveInProc(t *testing.T) {
+	for _, d := range profiles.SensitivePaths(machine()) {
+		if rest, ok := profiles.Beneath("/proc", d.Path); ok && rest != "" {
+			t.Errorf("%s is denied to all", d.Path)
+		}
+	}
+}
+
 func TestSocketWarning(t *testing.T) {
 	h := machine()
 	h.Env["SSH_AUTH_SOCK"] = "/tmp/ssh-x/agent.1"

@@ -359,7 +359,6 @@ var storeRows = []storeRow{
 	{OS: "linux", Path: "/var/spool/mail", Reason: "mail of users"},
 	{OS: "linux", Path: "/var/backups", Reason: "copies of password files"},
 	{Path: "/var/log", Reason: "logs: addresses, tokens in URLs, other users"},
-	{OS: "linux", Path: "/proc/kcore", Reason: "memory of the kernel"},
 	{Except: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts/ptmx", "/dev/shm"}, OS: "linux", Path: "/dev", Reason: "devices: terminals of other programs, disks, cameras, microphones, keyboards"},
 	{Path: "~/.config/skillrun", Reason: "skillrun's own configuration"},
 	{Path: "~/.local/state/skillrun", Reason: "skillrun's approvals and audit log"},

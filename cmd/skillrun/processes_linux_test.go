@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,6 +73,39 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("in a container: %s", out)
 			}
 		})
+	}
+}
+
+// What a manifest denies in /proc is denied in a /proc of the run's own, too, and of
+// processes that begin later all the rest is there.
+func TestDeniedInProc(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	const script = `for f in /proc/version /proc/self/root/proc/version /proc/driver/../version; do cat $f >/dev/null 2>&1 && echo shown; done
+ls /proc/fs >/dev/null && sh -c 'read x </proc/self/stat && cat /proc/$$/maps >/dev/null' && cat /proc/uptime >/dev/null && echo the rest`
+	manifest := filepath.Join(filepath.Dir(dir), "skillrun.toml")
+	for _, denies := range [][]string{nil, {"read"}, {"read", "write"}} {
+		text, want := "[skill_metadata]\nname = \"s\"\n[[permissions]]\ncapability = \"process.create\"\neffect = \"allow\"\n", "the rest\n"
+		if denies == nil {
+			want = "shown\nshown\nshown\nthe rest\n"
+		}
+		for _, verb := range denies {
+			text += "[[permissions]]\ncapability = \"filesystem." + verb + "\"\neffect = \"deny\"\nconstraints = {resource_scope = [\"/proc/version\"]}\n"
+		}
+		if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for way, flags := range ways() {
+			out, end := inside(t, dir, env, nil, append(flags, "--manifest", manifest, "--approve", "declared"), script)
+			out = regexp.MustCompile(`(?m)^skillrun: .*\n`).ReplaceAllString(out, "")
+			if out == want && end == "exit 0" {
+				continue
+			}
+			if denies == nil {
+				t.Fatalf("control: %s: %s: %s", way, end, out)
+			}
+			t.Errorf("%s, %v denied: %s: %s", way, denies, end, out)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ type (
 	storeRow struct {
 		Path, Match, OS, Reason string
 		Moved, Holds, Except    []string
-		List                    bool
+		List, Read              bool
 	}
 	socketRow struct {
 		Path, OS, Reason string

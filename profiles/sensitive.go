@@ -7,8 +7,9 @@ import (
 )
 
 // SensitivePaths gives the denials that guard credential stores and private data of
-// this user and machine: every access, class Sensitive, whether or not the
-// store exists, in its default place and where the environment moves it to.
+// this user and machine: every access, or every change where it may be read, class
+// Sensitive, whether or not the store exists, in its default place and where the
+// environment moves it to.
 // Where a store is reached through a symbolic link there are two denials, one
 // for the path as written and one for where it leads, since one back end goes
 // by names and the other by files; so it is with the names in a store that people
@@ -39,10 +40,14 @@ func SensitivePaths(h *Host) []Denial {
 				})
 			}
 		}
+		access := AllAccess
+		if row.Read {
+			access = Change
+		}
 		leads := func(name, match string) (to string) {
 			to, _, _ = look.at(name)
 			if to != name && (to != "" || len(h.Links(name)) > 0) {
-				deny(to, match, AllAccess, Sensitive)
+				deny(to, match, access, Sensitive)
 				_, way, _ := h.Held(name, Origin{})
 				for _, step := range way {
 					if path.Dir(step.Path) != "/" && !OfSystem(step.Path) {
@@ -53,7 +58,7 @@ func SensitivePaths(h *Host) []Denial {
 			return to
 		}
 		add := func(name string) {
-			deny(name, row.Match, AllAccess, Sensitive)
+			deny(name, row.Match, access, Sensitive)
 			if at := leads(name, row.Match); at != "" {
 				for _, inside := range row.Holds {
 					leads(path.Join(at, inside), "")

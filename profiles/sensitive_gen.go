@@ -360,6 +360,8 @@ var storeRows = []storeRow{
 	{OS: "linux", Path: "/var/backups", Reason: "copies of password files"},
 	{Path: "/var/log", Reason: "logs: addresses, tokens in URLs, other users"},
 	{Except: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts/ptmx", "/dev/shm"}, OS: "linux", Path: "/dev", Reason: "devices: terminals of other programs, disks, cameras, microphones, keyboards"},
+	{OS: "linux", Path: "/proc", Read: true, Reason: "other processes and the kernel's settings: no files"},
+	{OS: "linux", Path: "/sys", Read: true, Reason: "limits of processes, devices and the kernel's settings: no files"},
 	{Path: "~/.config/skillrun", Reason: "skillrun's own configuration"},
 	{Path: "~/.local/state/skillrun", Reason: "skillrun's approvals and audit log"},
 }

@@ -37,8 +37,15 @@ func TestDisplays(t *testing.T) {
 }
 
 func displays(t *testing.T, mode sandbox.Mode, command string) string {
+	return says(t, &profiles.Profile{}, mode, command)
+}
+
+// says runs a command under a profile, with what every run may read, and gives its
+// output.
+func says(t *testing.T, p *profiles.Profile, mode sandbox.Mode, command string) string {
+	t.Helper()
 	host := &profiles.Host{OS: "linux", Home: "/nonexistent", FS: os.DirFS("/"), Env: map[string]string{}}
-	p := &profiles.Profile{Process: profiles.Process{Create: true}, Paths: profiles.BaseReads(host)}
+	p.Process.Create, p.Paths = true, append(p.Paths, profiles.BaseReads(host)...)
 	p.Normalize()
 	r, w, err := os.Pipe()
 	if err != nil {

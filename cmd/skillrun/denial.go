@@ -228,6 +228,8 @@ func spare(d audit.Denial) bool {
 	const compiled = "__pycache__"
 	dir, name := filepath.Split(d.Target)
 	switch dir = filepath.Clean(dir); {
+	case strings.HasPrefix(dir, "/proc/") && d.Access != "read" && (name == "coredump_filter" || name == "comm" && strings.Contains(dir, "/task/")):
+		return true
 	case d.Class != "":
 		return false
 	case d.Access == "read" && filepath.Base(dir) == "pyenv.d":
@@ -238,8 +240,6 @@ func spare(d audit.Denial) bool {
 		return true // told of a run that failed, if nothing else was refused
 	case d.Access == "write" && gitObject(dir, name):
 		return true // a link to it was tried, and then it is copied
-	case strings.HasPrefix(dir, "/proc/"):
-		return name == "coredump_filter" || name == "comm" && strings.Contains(dir, "/task/") && d.Access != "read"
 	case strings.HasPrefix(dir, "/sys/devices/"):
 		return (name == "rotational" || name == "current_clocksource") && d.Access == "read"
 	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":

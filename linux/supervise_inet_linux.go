@@ -75,6 +75,7 @@ type inetSocket struct {
 	asked  netip.AddrPort // the address that the caller thinks it has
 	actual netip.AddrPort // a stream's, where it is bound
 	peer   netip.AddrPort // what it is connected to, as the caller sees it
+	own    bool           // was led to a service of the run's own, and is to nothing else
 	end    *datagramEnd   // of datagram sockets
 	at     *list.Element
 }
@@ -262,8 +263,9 @@ func (n *inet) connect(r *request, k *inetSocket) {
 		return
 	}
 	dst = specified(dst)
-	to, register, e := n.way(dst)
-	refused := e == unix.ECONNREFUSED
+	to, register, e := n.way(k, dst)
+	own := k.own
+	refused := e == unix.ECONNREFUSED && !own
 	if refused {
 		to, e = n.nowhere()
 	}
@@ -275,9 +277,9 @@ func (n *inet) connect(r *request, k *inetSocket) {
 	// do neither, and options of a socket can have it drop every answer.
 	r.perform(func(r *request) unix.Errno {
 		if refused {
-			return n.connectTo(k, r.a.fd, to)
+			return n.connectTo(k, r.a.fd, to, false)
 		}
-		e := n.lead(k, r.a.fd, dst, to, register)
+		e := n.lead(k, r.a.fd, dst, to, own, register)
 		if e == 0 || e == unix.EINPROGRESS {
 			n.mu.Lock()
 			n.letGo(k)
@@ -287,11 +289,15 @@ func (n *inet) connect(r *request, k *inetSocket) {
 	})
 }
 
-// way gives where a stream that wants to go to dst is led, and who is to be told of
-// its own address.
-func (n *inet) way(dst netip.AddrPort) (to netip.AddrPort, register func(netip.AddrPort), e unix.Errno) {
+// way gives where k, which wants to go to dst, is led, and who is to be told of its
+// own address. Only the resolving thread calls it.
+func (n *inet) way(k *inetSocket, dst netip.AddrPort) (to netip.AddrPort, register func(netip.AddrPort), e unix.Errno) {
 	if other := n.server(dst); other != nil {
+		k.own = true
 		return other.actual, nil, 0
+	}
+	if k.own {
+		return to, nil, unix.ECONNREFUSED // it does not hear others
 	}
 	if dst.Addr().Is6() && !dst.Addr().IsLoopback() {
 		// As without us, so that programs turn to IPv4.
@@ -324,8 +330,15 @@ func (n *inet) nowhere() (netip.AddrPort, unix.Errno) {
 	return at, 0
 }
 
-// connectTo connects a stream to where it is led.
-func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
+// connectTo connects a stream to where it is led. own says that this is to one of
+// the run's own that listened when it was looked for.
+//
+// It may do so no more by the time that it is asked: who has it leave packets
+// unanswered has the kernel ask again a minute later, or for the first time when
+// something is sent (TCP_FASTOPEN_CONNECT). Another program of this machine's that
+// listens at that port of every address by then answers from less far away, and is
+// not heard.
+func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort, own bool) unix.Errno {
 	if n.roams {
 		if e := stay(fd); e != 0 {
 			return e
@@ -334,7 +347,39 @@ func (n *inet) connectTo(k *inetSocket, fd int, to netip.AddrPort) unix.Errno {
 	if k.six {
 		n.openToFour(k, fd) // fails if it is bound; so does what follows
 	}
-	return connectRaw(fd, inetRaw(to, k.six))
+	if own {
+		if e := k.setHops(fd, unix.IP_MINTTL, unix.IPV6_MINHOPCOUNT, farthest); e != 0 {
+			return e
+		}
+	}
+	e := connectRaw(fd, inetRaw(to, k.six))
+	if own && (e == 0 || e == unix.EINPROGRESS) && connected(fd) {
+		k.setHops(fd, unix.IP_MINTTL, unix.IPV6_MINHOPCOUNT, 0) // the kernel's resets have others
+	}
+	return e
+}
+
+// farthest is how many hops packets of the run's listening streams could make, the
+// most there is. Those of others have 64, unless the machine is set up otherwise.
+const farthest = 255
+
+// setHops sets an option about hops, which streams of IPv6 have for both kinds of
+// address.
+func (k *inetSocket) setHops(fd, four, six, hops int) unix.Errno {
+	err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, four, hops)
+	if err == nil && k.six {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, six, hops)
+	}
+	return errno(err)
+}
+
+// connected says whether a stream that asked is answered, as it is at once if it is to
+// one here that has room.
+func connected(fd int) bool {
+	const established, closeWait = 1, 8
+	unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 10)
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	return err == nil && (info.State == established || info.State == closeWait)
 }
 
 // openToFour has a stream of IPv6 take addresses of IPv4, whatever the caller
@@ -349,8 +394,8 @@ func (n *inet) openToFour(k *inetSocket, fd int) bool {
 }
 
 // lead connects a stream that wants to go to dst to where it is led.
-func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, register func(netip.AddrPort)) unix.Errno {
-	e := n.connectTo(k, fd, to)
+func (n *inet) lead(k *inetSocket, fd int, dst, to netip.AddrPort, own bool, register func(netip.AddrPort)) unix.Errno {
+	e := n.connectTo(k, fd, to, own)
 	if e != 0 && e != unix.EINPROGRESS {
 		return e
 	}
@@ -485,6 +530,10 @@ func serveListen(r *request) {
 	defer n.mu.Unlock()
 	if k.fd < 0 || !r.valid() {
 		r.fail(unix.EACCES)
+		return
+	}
+	if e := k.setHops(k.fd, unix.IP_TTL, unix.IPV6_UNICAST_HOPS, farthest); e != 0 {
+		r.fail(e)
 		return
 	}
 	if err := unix.Listen(k.fd, int(int32(r.args[1]))); err != nil {

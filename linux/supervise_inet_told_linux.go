@@ -45,6 +45,10 @@ func (n *inet) name(r *request, k *inetSocket) {
 // serveSetsockopt serves options that only internet sockets have, for what
 // stands in for one. Others set them themselves: nothing is decided by them.
 func serveSetsockopt(r *request) {
+	if r.setsHops() {
+		r.succeed(0) // of any socket, and has no effect: they are the Supervisor's
+		return
+	}
 	k := r.internet()
 	if k != nil && k.end == nil && r.only6() {
 		n := r.s.inet
@@ -77,6 +81,17 @@ func serveSetsockopt(r *request) {
 	default:
 		r.succeed(0)
 	}
+}
+
+// setsHops says that a call is about how far packets go, or come from.
+func (r *request) setsHops() bool {
+	switch name := int(int32(r.args[2])); int(int32(r.args[1])) {
+	case unix.IPPROTO_IP:
+		return name == unix.IP_TTL || name == unix.IP_MINTTL
+	case unix.IPPROTO_IPV6:
+		return name == unix.IPV6_UNICAST_HOPS || name == unix.IPV6_MINHOPCOUNT
+	}
+	return false
 }
 
 // only6 says that a call is about IPV6_V6ONLY.

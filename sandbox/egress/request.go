@@ -382,7 +382,7 @@ func classifyLine(b []byte) speech {
 	switch {
 	case isGit(b[:word]) && git && !versioned(path):
 		return opaque
-	case versioned(line), !isGit(b[:word]) && isTarget(target), !whole && len(b) >= maxHead:
+	case versioned(line), !isGit(b[:word]) && isTarget(b[:word], target), !whole && len(b) >= maxHead:
 		return isHTTP
 	case !whole:
 		return unclear
@@ -390,11 +390,17 @@ func classifyLine(b []byte) speech {
 	return opaque
 }
 
-// isTarget says whether something begins as the target of a request: servers of Node
-// and Java take one without a version, or with any.
-func isTarget(b []byte) bool {
+// isTarget says whether something behind a word begins as the target of a request:
+// servers of Node and Java take one without a version, or with any. Java's take one
+// whose path is not its first; keys of memcached, whose words are in lower case, look
+// like those.
+func isTarget(word, b []byte) bool {
+	if len(b) > 0 && (b[0] == '/' || b[0] == '*') || len(b) >= 3 && strings.EqualFold(string(b[:3]), "%2f") {
+		return true
+	}
 	i := bytes.IndexByte(b, '/')
-	return i == 0 || i > 1 && b[i-1] == ':' && bytes.HasPrefix(b[i:], []byte("//")) && isToken(string(b[:i-1]))
+	return i > 1 && b[i-1] == ':' && isToken(string(b[:i-1])) &&
+		(bytes.HasPrefix(b[i:], []byte("//")) || !bytes.Equal(word, bytes.ToLower(word)))
 }
 
 // versioned says whether a line names a version of HTTP, or of what servers of Node

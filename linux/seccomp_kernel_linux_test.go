@@ -130,6 +130,8 @@ var probes = []probe{
 	{"ioctl TIOCSETD", unix.SYS_IOCTL, [6]uintptr{bad, unix.TIOCSETD}, unix.EPERM, false},
 	{"ioctl KDSKBSENT", unix.SYS_IOCTL, [6]uintptr{bad, 0x4b49}, unix.ENOTTY, false},
 	{"ioctl FS_IOC_SETFLAGS", unix.SYS_IOCTL, [6]uintptr{bad, unix.FS_IOC_SETFLAGS}, unix.EPERM, false},
+	{"ioctl FS_IOC_GET_ENCRYPTION_PWSALT", unix.SYS_IOCTL, [6]uintptr{bad, unix.FS_IOC_GET_ENCRYPTION_PWSALT}, unix.EPERM, false},
+	{"ioctl SIOCGIFVLAN", unix.SYS_IOCTL, [6]uintptr{bad, unix.SIOCGIFVLAN}, unix.EPERM, false},
 	{"socket packet", unix.SYS_SOCKET, [6]uintptr{unix.AF_PACKET, unix.SOCK_RAW}, unix.EAFNOSUPPORT, false},
 	{"socket raw", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP}, unix.EPERM, true},
 	{"socket netlink USERSOCK", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW, 2}, unix.ENOSYS, false},

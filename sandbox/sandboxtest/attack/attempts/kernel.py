@@ -186,3 +186,12 @@ reaches("fspick", AT, P(W + "/none-" + MARK), 0)
 #: freezing the file system needs=admin
 LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
 if LIBC.ioctl(os.open(W, os.O_RDONLY), 0xc0185879, None) != 0 and ctypes.get_errno() == errno.EFAULT: got("FITRIM")
+#: modules loaded by asking a socket
+LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; s, _ = socket.socketpair()
+for n, b in ((0x8940, bytes(64)), (0x8982, struct.pack("i60x", 8))):
+    if LIBC.ioctl(s.fileno(), n, ctypes.addressof(buffer(b))) >= 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
+#: wireless networks that are near control=may
+LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; s, _ = socket.socketpair()
+for _, name in socket.if_nameindex():
+    b = buffer(bytes(1 << 16)); r = buffer(struct.pack("16sQH6x", name.encode(), ctypes.addressof(b), 65535))
+    if LIBC.ioctl(s.fileno(), 0x8b19, ctypes.addressof(r)) == 0: got("networks near " + name)

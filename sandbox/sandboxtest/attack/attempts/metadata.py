@@ -130,7 +130,7 @@ call("file_setattr", os.open(SKILL + "/SKILL.md", os.O_RDONLY), P(""), buffer(st
 call("fchownat", os.open(SKILL, os.O_PATH), P(""), 12345, 12345, 0x1000)
 #: version of the skill's files
 LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; d = os.open(SKILL + "/SKILL.md", os.O_RDONLY)
-for n in (0x40086604, 0x40087602, 0x6609, 0x40047211, 0x4008941a, 0x40088302, 0xc0c89425, 0x8008f512, 0x4004f50d, 0x40186f04, 0x4020bc10, 0x4020bc11):
+for n in (0x40086604, 0x40087602, 0x6609, 0x40047211, 0x4008941a, 0x40088302, 0xc0c89425, 0x8008f512, 0x4004f50d, 0x40186f04, 0x4020bc10, 0x4020bc11, 0x40309410, 0x40106614, 0xf501, 0xf519, 0x40289702, 0xc03066f0):
     if LIBC.ioctl(d, n, ctypes.addressof(buffer(bytes(8)))) == 0 or ctypes.get_errno() != errno.EPERM: got("ioctl %x" % n)
 #: keys of a file system
 LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]; d = os.open(SKILL, os.O_RDONLY); b = buffer(b"\xff" * 128)

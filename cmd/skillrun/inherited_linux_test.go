@@ -484,6 +484,36 @@ func TestInheritedOutput(t *testing.T) {
 	}
 }
 
+// TestAppendedAgain holds a run to a log that it shares with what comes after it: a
+// program that has it append no more would have that written over what is there.
+func TestAppendedAgain(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	const script = `
+import fcntl, os
+for fd in 1, 2: fcntl.fcntl(fd, fcntl.F_SETFL, 0); os.lseek(fd, 0, 0)`
+	after := func(prefix ...string) string {
+		dir, env := home(t)
+		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec >>log 2>&1; echo before; "$@" || exit; echo after`, "sh"}, append(prefix, "python3", "-c", script)...)...)
+		cmd.Dir, cmd.Env = dir, env
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if got := after(); got != "after\n\n" {
+		t.Errorf("control: %q", got)
+	}
+	for way, flags := range ways() {
+		if got := after(append(append([]string{program(t)}, flags...), "--")...); got != "before\nafter\n" {
+			t.Errorf("%s: %q", way, got)
+		}
+	}
+}
+
 // TestInheritedDirectory gives runs the workspace as standard input, through which
 // a secret in it is found in another view than theirs.
 func TestInheritedDirectory(t *testing.T) {

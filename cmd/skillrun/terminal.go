@@ -14,33 +14,43 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 // them back, lets output go on there if the run has stopped it, and puts into the
 // foreground what was there, if the run has taken its place. It leaves the
 // settings as they are where others may have made them: where a pipe leads to the
-// run or from it, to a pager maybe, and where the run is not in the foreground.
+// run or from it, to a pager maybe, and where the run is not in the foreground. A file
+// is appended to again if it was, or what comes later would take the place of what is there.
 func keepTerminal() (restore func()) {
-	var terminals, flags []int // flags of the open files, which programs after the run have too
+	type stream struct{ fd, flags int } // of the open file, which programs after the run have too
+	var terminals, files []stream
 	alone := true
 	for _, f := range [...]*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		fd := int(f.Fd())
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if isTerminal(f) {
-			fd := int(f.Fd())
-			set, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-			terminals, flags, alone = append(terminals, fd), append(flags, set), alone && err == nil
-		} else if info, err := f.Stat(); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+			terminals, alone = append(terminals, stream{fd, flags}), alone && err == nil
+		} else if info, fault := f.Stat(); fault == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 			alone = false
+		} else if fault == nil && err == nil && info.Mode().IsRegular() {
+			files = append(files, stream{fd, flags})
+		}
+	}
+	reset := func(streams []stream) {
+		for _, s := range streams {
+			unix.FcntlInt(uintptr(s.fd), unix.F_SETFL, s.flags)
 		}
 	}
 	if len(terminals) == 0 {
-		return func() {}
+		return func() { reset(files) }
 	}
 	stdin := int(os.Stdin.Fd())
 	was, err := term.GetState(stdin)
 	alone = alone && err == nil
-	group, _ := unix.IoctlGetInt(terminals[0], unix.TIOCGPGRP)
+	group, _ := unix.IoctlGetInt(terminals[0].fd, unix.TIOCGPGRP)
 	return func() {
-		for _, fd := range terminals {
-			startOutput(fd)
+		reset(files)
+		for _, t := range terminals {
+			startOutput(t.fd)
 		}
 		// A group that is gone took the foreground while it was there: the run's own.
-		if now, err := unix.IoctlGetInt(terminals[0], unix.TIOCGPGRP); err == nil && group > 1 && now > 1 && unix.Kill(-now, 0) == unix.ESRCH {
-			setForeground(terminals[0], group)
+		if now, err := unix.IoctlGetInt(terminals[0].fd, unix.TIOCGPGRP); err == nil && group > 1 && now > 1 && unix.Kill(-now, 0) == unix.ESRCH {
+			setForeground(terminals[0].fd, group)
 		}
 		if !alone || !foreground(stdin) {
 			return
@@ -48,9 +58,7 @@ func keepTerminal() (restore func()) {
 		if is, err := term.GetState(stdin); err == nil && *is != *was {
 			term.Restore(stdin, was)
 		}
-		for i, fd := range terminals {
-			unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags[i])
-		}
+		reset(terminals)
 	}
 }
 

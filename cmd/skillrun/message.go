@@ -23,7 +23,20 @@ import (
 // command's. Text that we did not write is escaped, so that it cannot forge a
 // line or move the cursor.
 
-var messages io.Writer = os.Stderr
+var messages io.Writer = log{os.Stderr}
+
+// log is the file that messages go to. A run has the same one open, and may have had it
+// take only what fills whole blocks (O_DIRECT), which no message does.
+type log struct{ *os.File }
+
+func (l log) Write(b []byte) (int, error) {
+	n, err := l.File.Write(b)
+	if errors.Is(err, unix.EINVAL) {
+		unix.FcntlInt(l.Fd(), unix.F_SETFL, unix.O_APPEND)
+		return l.File.Write(b)
+	}
+	return n, err
+}
 
 func say(format string, args ...any) {
 	fmt.Fprintf(messages, "skillrun: %s\n", audit.Escape(fmt.Sprintf(format, args...)))

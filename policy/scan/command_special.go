@@ -223,12 +223,12 @@ func (c *command) envCommand() {
 			args = args[min(2, len(args)):]
 		case t == "-S" || t == "--split-string":
 			if len(args) > 1 {
-				c.code("shell", alt(args[1:]).text(), c.in.pos)
+				c.splitString(args[1], args[2:])
 			}
 			return
 		case strings.HasPrefix(t, "-S"), strings.HasPrefix(t, "--split-string="):
 			args[0].text = strings.TrimPrefix(strings.TrimPrefix(t, "--split-string="), "-S")
-			c.code("shell", alt(args).text(), c.in.pos)
+			c.splitString(args[0], args[1:])
 			return
 		case strings.HasPrefix(t, "-") && args[0].exact:
 			args = args[1:]
@@ -240,14 +240,21 @@ func (c *command) envCommand() {
 			c.vars[name] = []alt{{f}}
 			args = args[1:]
 		default:
-			saved := c.funcs
-			c.funcs = nil
+			c.bare = true
 			c.run(args, c.in.pos)
-			c.funcs = saved
 			return
 		}
 	}
 	c.need("env_var.read", "*", true, c.in.pos, "env lists the environment")
+}
+
+// splitString reads the words that env -S takes from its text, with more behind them.
+func (c *command) splitString(f field, more []field) {
+	for _, a := range more {
+		a.text = " '" + strings.ReplaceAll(a.text, "'", `'\''`) + "'"
+		f = f.plus(a)
+	}
+	c.code("shell", f, c.in.pos)
 }
 
 func (c *command) xargs() {

@@ -184,6 +184,8 @@ type scan struct {
 	depth int
 	quiet int // while above 0 nothing is collected
 
+	subscript bool // a text with a command in a subscript was seen
+
 	unset  bool // variables that are not set may be so later
 	making bool // what is written is a directory that is made
 	owning bool // what it is done to is mktemp's

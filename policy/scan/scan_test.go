@@ -267,6 +267,65 @@ func TestObfuscationIsNeverSilent(t *testing.T) {
 		{"python", `import operator,os; operator.attrgetter("remove")(os)("x")`, "opaque"},
 		{"python", `import os; os.remove.__call__("x")`, "filesystem.delete"},
 		{"python", `import atexit,os; atexit.register(os.remove,"x")`, "filesystem.delete"},
+		// What the parser sees otherwise than bash.
+		{"shell", "ls # a \\\nrm x", "filesystem.delete"},
+		{"shell", "echo $(ls # a#\\\nrm x\n)", "filesystem.delete"},
+		{"shell", "ls # `a\\\\\n# b \\\nrm x", "filesystem.delete"},
+		{"shell", "echo \"$\\\n(rm x)\"", "opaque"},
+		{"shell", "cat <<E\n$\\\n(rm x)\nE", "opaque"},
+		{"shell", "ls \\\r\nrm x", "opaque"},
+		{"shell", ": <<E\r\nE\n: <<'F'\nE\r\nrm x\nF", "opaque"},
+		{"shell", `function export { rm x; }; export a=b`, "filesystem.delete"},
+		{"shell", `function let { "$@"; }; let rm x`, "opaque"},
+		// A function or an alias that stands in for a program, or not.
+		{"shell", `false && rm() { :; }; rm x`, "filesystem.delete"},
+		{"shell", `(rm() { :; }); rm x`, "filesystem.delete"},
+		{"shell", `if a; then rm() { :; }; fi; rm x`, "filesystem.delete"},
+		{"shell", `rm() { :; }; if a; then unset -f rm; fi; rm x`, "filesystem.delete"},
+		{"shell", `rm() { :; }; exec rm x`, "filesystem.delete"},
+		{"shell", `rm() { :; }; bash -c 'rm x'`, "filesystem.delete"},
+		{"shell", `rm() { :; }; echo x | xargs rm`, "filesystem.delete"},
+		{"shell", `rm() { :; }; env rm x`, "filesystem.delete"},
+		{"shell", `rm() { :; }; nice rm x`, "filesystem.delete"},
+		{"shell", `alias rm=true; rm x`, "filesystem.delete"},
+		{"shell", `ls() { rm x; }; builtin eval ls`, "filesystem.delete"},
+		{"shell", `ls() { rm x; }; command eval ls`, "filesystem.delete"},
+		{"shell", `exec -la echo rm x`, "filesystem.delete"},
+		{"shell", `env -S bash -c 'rm x'`, "filesystem.delete"},
+		// Variables and positional parameters.
+		{"shell", `c=rm; false && c=ls; $c x`, "filesystem.delete"},
+		{"shell", `c=rm; true || c=ls; $c x`, "filesystem.delete"},
+		{"shell", `c=ls; true && c=rm && false && c=echo; $c x`, "filesystem.delete"},
+		{"shell", `set -- ls ls rm; shift 2; $1 x`, "filesystem.delete"},
+		{"shell", `set -- ls; set rm; $1 x`, "filesystem.delete"},
+		{"shell", `set -- ls; shift $n; $1 x`, "opaque"},
+		{"shell", `set -- ls rm x; "${@:2}"`, "filesystem.delete"},
+		{"shell", `set -- ls rm x; "${@:$n}"`, "opaque"},
+		{"shell", `a=(ls rm x); "${a[@]:1}"`, "filesystem.delete"},
+		{"shell", `a=(ls rm x y); "${a[@]:1:2}"`, "filesystem.delete"},
+		{"shell", `a=(ls rm x); unset 'a[0]'; "${a[@]}"`, "opaque"},
+		{"shell", `printf -v PATH %s a; ls`, "unknown"},
+		{"shell", `read -r PATH <a; ls`, "unknown"},
+		{"shell", `unset PATH; : "${PATH:=a}"; ls`, "unknown"},
+		{"shell", `PATH=$(cat a)/bin:$PATH; ls`, "unknown"},
+		{"shell", `for BASH_ENV in a; do export BASH_ENV; bash -c :; done`, "source_code.execute"},
+		{"shell", `builtin declare -n a=PATH; a=b; ls`, "opaque"},
+		{"shell", `BASH_CMDS[ls]=./a; ls`, "opaque"},
+		// What is evaluated again.
+		{"shell", `a='b[$(rm x)]'; echo ${!a}`, "opaque"},
+		{"shell", `declare -i a; a='b[$(rm x)]'`, "opaque"},
+		{"shell", `typeset -i a; read a <<<'b[$(rm x)]'`, "opaque"},
+		{"shell", `a='b[$(rm x)]'; c=a; ((c))`, "opaque"},
+		{"shell", `declare -a a='($(rm x))'`, "opaque"},
+		{"shell", `a='($(rm x))'; readonly -a "b=$a"`, "opaque"},
+		{"shell", `compgen -W '$(rm x)'`, "opaque"},
+		// What a shell reads as its commands.
+		{"shell", `exec <a; bash`, "opaque"},
+		{"shell", `{ exec <a; }; bash -s`, "opaque"},
+		{"shell", `bash <>a`, "opaque"},
+		{"shell", `echo 'rm x' > >(bash)`, "opaque"},
+		{"shell", `coproc bash; echo 'rm x' >&"${COPROC[1]}"`, "opaque"},
+		{"shell", `read -r a <b; echo c >&"$a"`, "filesystem.write"},
 		{"python", `import threading,os; threading.Thread(target=os.remove,args=("x",)).start()`, "filesystem.delete"},
 		{"python", `import weakref,os; weakref.finalize(o, os.remove, "x")`, "filesystem.delete"},
 		{"python", `import concurrent.futures as c,os; c.ThreadPoolExecutor().submit(os.remove,"x")`, "filesystem.delete"},
@@ -316,6 +375,29 @@ func TestObfuscationIsNeverSilent(t *testing.T) {
 			}
 			t.Errorf("%s: needs %v, opaque %v, unknown %v; want %s", row.text, spell(r), r.Opaque, r.Unknown, row.want)
 		})
+	}
+}
+
+// control: what is usual is read to the end, and is nothing to ask about.
+func TestUsualShellIsRead(t *testing.T) {
+	for _, text := range []string{
+		"ls \\\n  # a \\\n  ls b",
+		"# a `b` \\\nls",
+		`log() { echo "$@"; }; log a; (log b); bash -c 'log() { echo; }; log c'`,
+		`if a=$(cat b); then f() { ls; }; else f() { cat c; }; fi; f`,
+		`alias ll='ls -l'; ll a`,
+		`set -euo pipefail; set -- a b; shift; cat "$1" "${@:1}"`,
+		`a=(b c); cat "${a[@]:1}" "${a[0]}"`,
+		`declare -a a=(b c); declare -i n=1; ((n++)); echo "${a[n]}" $((n * 2))`,
+		`cd a && ls b; cat c`,
+		`exec 3>&1; exec >a; echo b >&3; echo c >&2`,
+		`command -v git >/dev/null && git status`,
+		`awk '{ a[$1]++ } END { print a["b"] }' c; ((n > 1))`,
+	} {
+		r := scan.Command(text, scan.Env{})
+		if len(r.Opaque)+len(r.Unknown) > 0 {
+			t.Errorf("control: %s: opaque %v, unknown %v", text, r.Opaque, r.Unknown)
+		}
 	}
 }
 

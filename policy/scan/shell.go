@@ -14,8 +14,8 @@ import (
 type shell struct {
 	*scan
 	place place
-	vars  map[string][]alt // values that a variable may have
-	funcs map[string]*syntax.Stmt
+	vars  map[string][]alt          // values that a variable may have
+	funcs map[string][]*syntax.Stmt // functions that a name may be; nil is none
 	alias map[string]string
 	dir   field   // the directory, from literal cd; "" at the start
 	last  field   // where "cd -" goes
@@ -26,6 +26,11 @@ type shell struct {
 	calls int        // depth of function calls
 	again bool       // in a second round of a loop
 	late  *[]trapped // of the whole text; nil before it
+
+	apart   bool // in a program that is started: functions and aliases may not be there
+	bare    bool // the command that is read next is no function
+	keeps   bool // standard input was opened for good
+	integer bool // variables may be numbers, whose values are evaluated
 
 	// physical says that cd takes ".." as the kernel does ("set -P"), and led that it
 	// did on the way to dir, in which ".." stays where it may follow a link.
@@ -55,14 +60,14 @@ type input struct {
 }
 
 func newShell(s *scan) *shell {
-	return &shell{scan: s, vars: map[string][]alt{}, funcs: map[string]*syntax.Stmt{}, alias: map[string]string{}, dir: s.at, last: field{unknown: true}}
+	return &shell{scan: s, vars: map[string][]alt{}, funcs: map[string][]*syntax.Stmt{}, alias: map[string]string{}, dir: s.at, last: field{unknown: true}}
 }
 
 // fork copies the state for a subshell or a branch.
 func (sh *shell) fork() *shell {
-	sh.spend(len(sh.vars) / 16)
+	sh.spend((len(sh.vars) + len(sh.funcs) + len(sh.alias)) / 16)
 	c := *sh
-	c.vars = maps.Clone(sh.vars)
+	c.vars, c.funcs, c.alias = maps.Clone(sh.vars), maps.Clone(sh.funcs), maps.Clone(sh.alias)
 	return &c
 }
 
@@ -76,6 +81,26 @@ func (sh *shell) join(branch *shell) {
 			continue
 		}
 		sh.vars[k] = union(have, v)
+	}
+	for name, bodies := range branch.funcs {
+		if _, ok := sh.funcs[name]; !ok {
+			sh.funcs[name] = []*syntax.Stmt{nil}
+		}
+		for _, body := range bodies {
+			if !slices.Contains(sh.funcs[name], body) {
+				sh.funcs[name] = append(slices.Clip(sh.funcs[name]), body)
+			}
+		}
+	}
+	for name, bodies := range sh.funcs {
+		if _, ok := branch.funcs[name]; !ok && !slices.Contains(bodies, nil) {
+			sh.funcs[name] = append(slices.Clip(bodies), nil)
+		}
+	}
+	for name, text := range branch.alias {
+		if _, ok := sh.alias[name]; !ok {
+			sh.alias[name] = text
+		}
 	}
 	if branch.dir != sh.dir {
 		sh.dir.exact, sh.dir.temp, sh.dir.unknown = false, false, true
@@ -124,8 +149,11 @@ func (s *scan) shellText(src string, p place, sh *shell) {
 		s.opaque(p.at(1, 1), "NUL byte in shell text")
 		src = strings.ReplaceAll(src, "\x00", "")
 	}
-	if strings.Contains(strings.ReplaceAll(src, "\r\n", "\n"), "\r") {
+	if strings.Contains(src, "\r") {
 		s.opaque(p.at(1, 1), "carriage return in shell text, which shells take for a letter")
+	}
+	if strings.Contains(src, "$\\\n") {
+		s.opaque(p.at(1, 1), "a dollar sign apart from what it expands")
 	}
 	file, err := parseShell(src)
 	if err != nil {
@@ -291,7 +319,17 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	if st.Cmd != nil {
 		sh.command(st.Cmd)
 	}
-	sh.stdin = saved
+	if !sh.opened(st) {
+		sh.stdin = saved
+	}
+}
+
+// opened says of "exec <FILE" that what comes after reads it, too.
+func (sh *shell) opened(st *syntax.Stmt) bool {
+	if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[len(c.Args)-1].Lit() == "exec" && len(st.Redirs) > 0 {
+		sh.keeps = true
+	}
+	return sh.keeps
 }
 
 func (sh *shell) command(cmd syntax.Command) {
@@ -314,13 +352,18 @@ func (sh *shell) command(cmd syntax.Command) {
 		sh.caseClause(c)
 	case *syntax.FuncDecl:
 		if c.Name != nil {
-			sh.funcs[c.Name.Value] = c.Body
+			sh.funcs[c.Name.Value] = []*syntax.Stmt{c.Body}
 		}
 	case *syntax.TimeClause:
 		sh.stmt(c.Stmt)
 	case *syntax.CoprocClause:
-		sh.stmt(c.Stmt)
+		beside := sh.fork()
+		beside.stdin = input{given: true}
+		beside.stmt(c.Stmt)
 	case *syntax.DeclClause:
+		if sh.shadowed(c.Variant.Value, sh.pos(c)) {
+			return
+		}
 		for _, a := range c.Args {
 			sh.assign(a, true)
 		}
@@ -335,12 +378,27 @@ func (sh *shell) command(cmd syntax.Command) {
 	case *syntax.ArithmCmd:
 		sh.arithm(c.X)
 	case *syntax.LetClause:
+		if sh.shadowed("let", sh.pos(c)) {
+			return
+		}
 		for _, x := range c.Exprs {
 			sh.arithm(x)
 		}
 	case *syntax.TestClause:
 		sh.test(c.X)
 	}
+}
+
+// shadowed reads the function that stands in for what the parser takes for a word of the
+// language ("export"), if there is one and nothing else.
+func (sh *shell) shadowed(name string, pos policy.Pos) bool {
+	bodies := sh.funcs[name]
+	for _, body := range bodies {
+		if body != nil {
+			sh.function(body, []field{{many: true}}, pos)
+		}
+	}
+	return len(bodies) > 0 && !slices.Contains(bodies, nil)
 }
 
 func (sh *shell) ifClause(c *syntax.IfClause) {
@@ -362,7 +420,7 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 
 // either continues after one of two branches, of which one ran.
 func (sh *shell) either(a, b *shell) {
-	sh.vars, sh.dir, sh.physical, sh.led = a.vars, a.dir, a.physical, a.led
+	sh.vars, sh.funcs, sh.alias, sh.dir, sh.physical, sh.led = a.vars, a.funcs, a.alias, a.dir, a.physical, a.led
 	sh.join(b)
 }
 
@@ -386,7 +444,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		if len(values) == 0 {
 			values = []alt{{{}}}
 		}
-		sh.vars[loop.Name.Value] = values
+		sh.sets(loop.Name.Value, values, sh.pos(c))
 	case *syntax.CStyleLoop:
 		sh.arithm(loop.Init)
 		sh.arithm(loop.Cond)
@@ -430,10 +488,9 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 
 func (sh *shell) binary(c *syntax.BinaryCmd) {
 	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
-		sh.stmt(c.X)
-		// The right side runs in the same shell, if at all; a cd before "&&"
-		// holds for it.
-		sh.stmt(c.Y)
+		for _, without := range sh.chain(c) {
+			sh.join(without)
+		}
 		return
 	}
 	left := sh.fork()
@@ -442,6 +499,25 @@ func (sh *shell) binary(c *syntax.BinaryCmd) {
 	right := sh.fork()
 	right.stdin = input{given: true, text: text, literal: plain, file: left.printed(c.X)}
 	right.stmt(c.Y)
+}
+
+// chain reads "X && Y" and "X || Y", of which the right side runs in the same shell, if
+// at all: a cd before "&&" holds for it. It gives what may be the state without it.
+func (sh *shell) chain(c *syntax.BinaryCmd) (without []*shell) {
+	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 && sh.step(sh.pos(x)) {
+		without = sh.chain(x)
+	} else {
+		sh.stmt(c.X)
+	}
+	if c.Op == syntax.OrStmt { // after any of it
+		for _, w := range without {
+			sh.join(w)
+		}
+		without = nil
+	}
+	without = append(without, sh.fork())
+	sh.stmt(c.Y)
+	return without
 }
 
 // printed is the file that "cat FILE" prints; empty of anything else.
@@ -493,6 +569,7 @@ func (sh *shell) redirect(r *syntax.Redirect) {
 		sh.stdin = input{given: true}
 	case syntax.RdrInOut:
 		do = reads | writes
+		sh.stdin = input{given: true}
 	case syntax.DplIn, syntax.DplOut:
 		if r.N != nil && r.N.Value == "0" || r.N == nil && r.Op == syntax.DplIn {
 			sh.stdin = input{given: true} // what was opened before
@@ -501,12 +578,12 @@ func (sh *shell) redirect(r *syntax.Redirect) {
 		if len(targets) == 1 && strings.Trim(targets[0].text, "0123456789-") == "" && (targets[0].exact || targets[0].text == "") {
 			return
 		}
-		if r.Op == syntax.DplIn || !targets[0].exact {
+		if r.Op == syntax.DplIn || !targets[0].exact && r.N != nil {
 			return
 		}
 	}
 	for _, f := range targets {
-		if r.Op == syntax.RdrIn && len(targets) == 1 && (r.N == nil || r.N.Value == "0") {
+		if (r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut) && len(targets) == 1 && (r.N == nil || r.N.Value == "0") {
 			sh.stdin.file = sh.env.text(f, sh.dir)
 		}
 		sh.path(do, f, sh.dir, pos, "redirection")
@@ -613,9 +690,20 @@ func (sh *shell) assign(a *syntax.Assign, declare bool) {
 		if f := v.text(); name == "IFS" && !f.exact && (f.text == "" || strings.HasPrefix(f.text, "$")) {
 			sh.opaque(sh.pos(a), "IFS is decided at run time, and with it what is a word")
 		}
-		if declare {
+		if declare || sh.integer {
 			sh.evaluated(v.text(), sh.pos(a))
 		}
+		if declare {
+			sh.compound(v.text(), sh.pos(a))
+		}
+	}
+	sh.subscripted(sh.integer, sh.pos(a))
+}
+
+// compound reads what declare takes for a list, and expands once more.
+func (sh *shell) compound(f field, pos policy.Pos) {
+	if strings.HasPrefix(strings.TrimLeft(f.text, blanks), "(") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")) {
+		sh.opaque(pos, "a list with a command in it")
 	}
 }
 
@@ -628,13 +716,22 @@ func (sh *shell) computedName(f field, pos policy.Pos) {
 		if strings.Contains(name, "n") {
 			sh.opaque(pos, "a name that stands for another variable")
 		}
+		sh.integer = sh.integer || strings.Contains(name, "i") // of declare -i, for what comes after
 	case assigns && !syntax.ValidName(name):
 		sh.opaque(pos, "a variable whose name is computed")
 	case assigns:
 		f.text = value
-		sh.vars[name] = []alt{{f}}
-		sh.environ(name, f, pos)
+		sh.sets(name, []alt{{f}}, pos)
 		sh.evaluated(f, pos)
+		sh.compound(f, pos)
+	}
+}
+
+// sets gives a variable its value otherwise than by an assignment.
+func (sh *shell) sets(name string, values []alt, pos policy.Pos) {
+	sh.vars[name] = values
+	for _, v := range values {
+		sh.environ(name, v.text(), pos)
 	}
 }
 
@@ -697,6 +794,9 @@ func (sh *shell) arithm(x syntax.ArithmExpr) {
 		}
 		for _, f := range sh.text(t) {
 			sh.evaluated(f, sh.pos(t))
+		}
+		if n := t.Lit(); n == "" || strings.Trim(n, "0123456789") != "" {
+			sh.subscripted(true, sh.pos(t))
 		}
 		// A name stands for the arithmetic in its value.
 		for _, v := range sh.vars[t.Lit()] {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"skillrun/policy"
@@ -63,27 +64,31 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 	case "set":
 		sh.set(args, pos)
 	case "shift":
-		if len(sh.args) > 0 && len(args) == 0 {
-			sh.args = sh.args[1:]
+		n := 1
+		if len(args) > 0 {
+			var err error
+			if n, err = strconv.Atoi(args[0].text); err != nil || !args[0].exact {
+				n = -1
+			}
+		}
+		if n < 0 || slices.ContainsFunc(sh.args, func(a field) bool { return a.many }) {
+			sh.args = nil
+		} else if n <= len(sh.args) {
+			sh.args = sh.args[n:]
 		}
 	case "unset":
 		for _, f := range args {
 			sh.evaluated(f, pos)
-			if _, ok := sh.vars[f.text]; ok {
-				sh.vars[f.text] = []alt{{literal("")}}
+			variable, _, element := strings.Cut(f.text, "[")
+			if _, ok := sh.vars[variable]; ok {
+				sh.vars[variable] = []alt{{{text: "", exact: !element}}}
 			}
 			delete(sh.funcs, f.text)
 		}
 	case "export", "declare", "typeset", "local", "readonly":
 		// Reached through a dynamic word only; the parser knows the others.
 		for _, f := range args {
-			if n, v, ok := strings.Cut(f.text, "="); ok {
-				g := f
-				g.text = v
-				sh.vars[n] = []alt{{g}}
-				sh.environ(n, g, pos)
-				sh.evaluated(g, pos)
-			}
+			sh.computedName(f, pos)
 		}
 	case "test", "[", "[[", "let", "wait", "printf":
 		for _, f := range args {
@@ -95,7 +100,7 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 				if !f.exact || f.computed {
 					sh.opaque(pos, "a variable whose name is computed")
 				}
-				sh.vars[variable] = []alt{{{text: ""}}}
+				sh.sets(variable, []alt{{{text: ""}}}, pos)
 			}
 		}
 	case "complete", "compgen":
@@ -103,6 +108,9 @@ func (sh *shell) builtin(name string, args []field, pos policy.Pos) bool {
 		for _, v := range o.values {
 			if v.name == "-C" {
 				sh.code("shell", v.value, pos)
+			}
+			if v.name == "-W" && (strings.Contains(v.value.text, "$(") || strings.Contains(v.value.text, "`")) {
+				sh.opaque(pos, "words with a command in them")
 			}
 		}
 	case "bind":
@@ -200,27 +208,24 @@ func (sh *shell) sources(args []field, pos policy.Pos) {
 	sh.args = saved
 }
 
-// through reads the program that exec, command or builtin runs, which but for exec no
-// function stands in for.
+// through reads the program that exec, command or builtin runs, which no function stands
+// in for.
 func (sh *shell) through(name string, args []field, pos policy.Pos) {
-	if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
-		return
-	}
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].exact {
-		if args[0].text == "-a" {
-			args = args[1:]
+		letters := args[0].text[1:]
+		if args = args[1:]; letters == "-" {
+			break
 		}
-		if len(args) > 0 {
-			args = args[1:]
+		if name == "command" && strings.ContainsAny(letters, "vV") {
+			return
+		}
+		if name == "exec" && strings.HasSuffix(letters, "a") && strings.IndexByte(letters, 'a') == len(letters)-1 && len(args) > 0 {
+			args = args[1:] // the name that it goes by
 		}
 	}
 	if len(args) > 0 {
-		saved := sh.funcs
-		if name != "exec" {
-			sh.funcs = nil
-		}
+		sh.bare = true
 		sh.run(args, pos)
-		sh.funcs = saved
 	}
 }
 
@@ -229,14 +234,27 @@ func (sh *shell) set(args []field, pos policy.Pos) {
 	if len(args) == 0 {
 		sh.need("env_var.read", "*", true, pos, "set lists all variables")
 	}
-	for i, f := range args {
-		if f.text == "--" {
+	for i := 0; i < len(args); i++ {
+		f := args[i]
+		switch {
+		case !f.exact:
+			sh.args = nil
+			continue
+		case f.text == "--":
 			sh.args = append([]field{}, args[i+1:]...)
-			break
+			return
+		case f.text == "-":
+			continue
+		case f.text == "" || f.text[0] != '-' && f.text[0] != '+':
+			sh.args = append([]field{}, args[i:]...)
+			return
 		}
 		if letters := strings.TrimLeft(f.text, "-+"); len(letters) == len(f.text)-1 && f.exact &&
 			(strings.Contains(letters, "P") || strings.Contains(letters, "o") && i+1 < len(args) && args[i+1].text == "physical") {
 			sh.physical = f.text[0] == '-'
+		}
+		if strings.HasSuffix(f.text, "o") {
+			i++ // its name
 		}
 	}
 }
@@ -267,6 +285,7 @@ func (sh *shell) reads(name string, args []field, pos policy.Pos) {
 	}
 	for _, f := range o.operands {
 		sh.evaluated(f, pos)
-		sh.vars[f.text] = []alt{{{text: ""}}}
+		sh.sets(f.text, []alt{{{text: ""}}}, pos)
+		sh.subscripted(sh.integer, pos)
 	}
 }

@@ -66,6 +66,8 @@ func systemDir(dir string) bool {
 
 // run reads a program with its arguments.
 func (sh *shell) run(fields []field, pos policy.Pos) {
+	bare := sh.bare
+	sh.bare = false
 	if len(fields) == 0 || !sh.step(pos) {
 		return
 	}
@@ -91,15 +93,23 @@ func (sh *shell) run(fields []field, pos policy.Pos) {
 	if name == "" {
 		return
 	}
-	if body, ok := sh.funcs[name]; ok {
-		sh.function(body, args, pos)
-		return
+	maybe := false // it is a function or an alias, perhaps
+	if bodies, ok := sh.funcs[name]; ok && !bare {
+		for _, body := range bodies {
+			if body != nil {
+				sh.function(body, args, pos)
+				maybe = true
+			}
+		}
+		if !sh.apart && !slices.Contains(bodies, nil) {
+			return
+		}
 	}
-	if text, ok := sh.alias[name]; ok {
+	if text, ok := sh.alias[name]; ok && !bare {
 		delete(sh.alias, name) // an alias does not expand within itself
 		sh.aliased(text, args, pos)
 		sh.alias[name] = text
-		return
+		maybe = true // bash expands them where somebody types, and if told to
 	}
 	if sh.builtin(name, args, pos) {
 		return
@@ -112,7 +122,9 @@ func (sh *shell) run(fields []field, pos policy.Pos) {
 		}
 		name = path.Base(name)
 	}
-	sh.program(name, f, args, pos)
+	if !maybe || len(rowsOf(strings.TrimRight(name, "0123456789."))) > 0 {
+		sh.program(name, f, args, pos)
+	}
 }
 
 // program reads a program that the search path finds.
@@ -129,6 +141,9 @@ func (sh *shell) program(name string, f field, args []field, pos policy.Pos) {
 			found = true
 		}
 	}
+	apart := sh.apart
+	sh.apart = true
+	defer func() { sh.apart = apart }()
 	if sh.table(invocation{name, args, pos}) || found {
 		return
 	}

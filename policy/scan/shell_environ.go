@@ -79,6 +79,9 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 			sh.unknownAt(pos, name+" is decided at run time")
 		}
 	case named(variablesSearch[:]):
+		if f.computed || f.text == "" && !f.exact {
+			sh.unknownAt(pos, "programs and libraries are looked for in "+name+", which is decided at run time")
+		}
 		for _, dir := range strings.Split(f.text, ":") {
 			g := field{text: dir, exact: f.exact || !f.computed && !strings.Contains(dir, "$")}
 			switch name {
@@ -107,7 +110,7 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 				return
 			}
 		}
-	case named(variablesOpaque[:]), strings.HasPrefix(name, "GIT_CONFIG"), strings.HasPrefix(name, "BASH_FUNC_"), strings.HasPrefix(name, "BASH_ALIASES"):
+	case named(variablesOpaque[:]), strings.HasPrefix(name, "GIT_CONFIG"), strings.HasPrefix(name, "BASH_FUNC_"), name == "BASH_CMDS", strings.HasPrefix(name, "BASH_ALIASES"):
 		if f.text != "" || !f.exact {
 			sh.opaque(pos, name+" decides what runs")
 		}
@@ -124,6 +127,16 @@ func (sh *shell) leads(name, role string, f field, pos policy.Pos) {
 		sh.role(role, f, pos, name+" names it")
 	}
 }
+
+// subscripted says of arithmetic, or of a name that is a value, that a text with a
+// command in a subscript, which is expanded there, was seen before.
+func (sh *shell) subscripted(arithmetic bool, pos policy.Pos) {
+	if arithmetic && sh.subscript {
+		sh.opaque(pos, "a subscript with a command in it")
+	}
+}
+
+var subscript = regexp.MustCompile("\\w\\[[^]]*(?:\\$\\(|`)")
 
 // evaluated reads a text that the shell evaluates as arithmetic or as the name
 // of a variable: a subscript in it is expanded once more.

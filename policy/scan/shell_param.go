@@ -40,6 +40,10 @@ func (sh *shell) param(p *syntax.ParamExp) (values []alt, list bool) {
 			if _, set := sh.vars[name]; !set {
 				sh.variable(name, sh.pos(p))
 			}
+			sh.subscripted(true, sh.pos(p))
+			for _, v := range sh.vars[name] {
+				sh.evaluated(v.text(), sh.pos(p))
+			}
 			if v, ok := sh.vars[name]; ok && len(v) == 1 && v[0].text().exact {
 				name = v[0].text().text
 				goto named
@@ -67,7 +71,7 @@ named:
 	}
 	if sl := p.Slice; sl != nil {
 		if list {
-			return values, list
+			return sh.sliced(values, name == "@", sl), list
 		}
 		return computed(values, func(s string) string { return slice(s, sl) }), list
 	}
@@ -137,6 +141,8 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 		switch {
 		case sh.args == nil:
 			return []alt{{{text: "$" + name}}}, false
+		case slices.ContainsFunc(sh.args[:min(max(n, 0), len(sh.args))], func(f field) bool { return f.many }):
+			return []alt{{{text: "$" + name}}}, false
 		case n >= 1 && n <= len(sh.args):
 			return []alt{{sh.args[n-1]}}, false
 		}
@@ -178,7 +184,7 @@ func (sh *shell) expansion(p *syntax.ParamExp, values []alt, e *syntax.Expansion
 			all = append(all, alt{f})
 		}
 		if e.Op == syntax.AssignUnset || e.Op == syntax.AssignUnsetOrNull {
-			sh.vars[p.Param.Value] = all
+			sh.sets(p.Param.Value, all, sh.pos(p))
 		}
 		return all
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
@@ -250,15 +256,43 @@ func matchText(pattern, s string) bool {
 	return ok && err == nil
 }
 
-func slice(s string, sl *syntax.Slice) string {
-	num := func(x syntax.ArithmExpr) (int, bool) {
-		w, ok := x.(*syntax.Word)
-		if !ok || w == nil {
-			return 0, false
-		}
-		n, err := strconv.Atoi(w.Lit())
-		return n, err == nil
+func num(x syntax.ArithmExpr) (int, bool) {
+	w, ok := x.(*syntax.Word)
+	if !ok || w == nil {
+		return 0, false
 	}
+	n, err := strconv.Atoi(w.Lit())
+	return n, err == nil
+}
+
+// sliced gives ${a[@]:1} and, of positional parameters, ${@:2}, where $0 is the first.
+func (sh *shell) sliced(values []alt, positional bool, sl *syntax.Slice) []alt {
+	from, ok := num(sl.Offset)
+	length, whole := 0, sl.Length == nil
+	if !whole {
+		var known bool
+		length, known = num(sl.Length)
+		ok = ok && known && length >= 0
+	}
+	var all []alt
+	for _, v := range values {
+		if positional {
+			v = append(alt{{text: "$0"}}, v...)
+		}
+		if !ok || from < 0 || slices.ContainsFunc(v, func(f field) bool { return f.many || f.text == "" && !f.exact }) {
+			all = append(all, alt{{text: "$@", many: true}})
+			continue
+		}
+		v = v[min(from, len(v)):]
+		if !whole {
+			v = v[:min(length, len(v))]
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func slice(s string, sl *syntax.Slice) string {
 	from, ok := num(sl.Offset)
 	if !ok || from < 0 || from > len(s) {
 		return ""

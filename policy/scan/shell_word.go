@@ -305,6 +305,7 @@ func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
 			if p.Dollar {
 				text = ansi(text)
 			}
+			sh.subscript = sh.subscript || subscript.MatchString(text)
 			b.add(literal(text))
 		case *syntax.DblQuoted:
 			if len(p.Parts) == 0 {
@@ -326,7 +327,11 @@ func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
 			sh.arithm(p.X)
 			b.add(field{text: "$((", computed: true})
 		case *syntax.ProcSubst:
-			sh.sub(p.Stmts)
+			sub := sh.fork()
+			if p.Op == syntax.CmdOut {
+				sub.stdin = input{given: true}
+			}
+			sub.stmts(p.Stmts)
 			b.add(field{stream: true})
 		case *syntax.ExtGlob:
 			b.add(field{text: p.Op.String() + p.Pattern.Value + ")", exact: true, glob: true})

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strings"
 
 	"skillrun/policy"
@@ -10,15 +11,22 @@ import (
 func (c *command) awk() {
 	files := c.o.operands
 	var program field
-	if v, ok := c.o.value("-f", "--file"); ok {
+	if v, ok := c.o.value("-f", "--file", "-E", "--exec"); ok {
 		c.path(executes, v, c.dir, c.in.pos, "awk runs the program")
 		c.unknownAt(c.in.pos, "not read: awk's program")
-	} else if v, ok := c.o.value("-e", "--source"); ok {
-		program = v
+	} else if c.o.has("-e", "--source") {
+		var parts alt
+		for _, v := range c.o.values {
+			if v.name == "-e" || v.name == "--source" {
+				parts = append(parts, v.value)
+			}
+		}
+		program = parts.joined("\n")
 	} else if len(files) > 0 {
 		program, files = files[0], files[1:]
 	}
-	if c.o.has("-l", "--load", "-W") || strings.Contains(program.text, "@load") || strings.Contains(program.text, "@include") {
+	v, includes := c.o.value("-i", "--include")
+	if includes && v.text != "inplace" || c.o.has("-l", "--load", "-W") || strings.Contains(program.text, "@load") || strings.Contains(program.text, "@include") {
 		c.unknownAt(c.in.pos, "not read: what awk loads")
 	}
 	for _, f := range files {
@@ -35,10 +43,15 @@ func (c *command) awk() {
 		c.opaque(c.in.pos, "the awk program is decided at run time")
 		return
 	}
-	c.awkProgram(program, c.in.pos)
+	c.awkProgram(program, c.in.pos, false)
+	if strings.Contains(program.text, "[") || strings.Contains(program.text, "++") || strings.Contains(program.text, "--") {
+		c.awkProgram(program, c.in.pos, true)
+	}
 }
 
-func (sh *shell) awkProgram(program field, pos policy.Pos) {
+// awkProgram reads a program of an awk that takes a slash in a class for a letter of it
+// (/[/]/), and one after "++" for a pattern's, or of one that does not.
+func (sh *shell) awkProgram(program field, pos policy.Pos, other bool) {
 	src := program.text
 	sh.environOf(environOfAwk, src, pos)
 	// str reads a string literal at i, which must be all of the operand.
@@ -49,7 +62,7 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 		if i >= len(src) || src[i] != '"' {
 			return "", false
 		}
-		j := skipDelimited(src, i+1, '"')
+		j := skipDelimited(src, i+1, '"', false)
 		rest := strings.TrimLeft(src[j:], " \t")
 		whole := rest == "" || strings.IndexByte(")};\n|", rest[0]) >= 0
 		return ansi(src[i+1 : max(i+1, j-1)]), whole
@@ -57,21 +70,30 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 	depth := 0
 	last := -1 // start of the last string literal
 	printing := false
+	var conditions []bool // of the parentheses that are open, which are those of an "if"
+	condition := false    // of the last one that was closed
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; {
 		case c == '"':
 			last = i
-			i = skipDelimited(src, i+1, '"') - 1
-		case c == '/' && regexPlace(src, i):
-			i = skipDelimited(src, i+1, '/') - 1
+			i = skipDelimited(src, i+1, '"', false) - 1
+		case c == '/' && regexPlace(src[:i], condition, other):
+			i = skipDelimited(src, i+1, '/', other) - 1
 		case c == '#':
 			for i < len(src) && src[i] != '\n' {
 				i++
 			}
 		case c == '(':
 			depth++
+			conditions = append(conditions, slices.Contains([]string{"if", "while", "for"}, lastWord(src[:i])))
 		case c == ')':
 			depth--
+			if condition = false; len(conditions) > 0 {
+				condition, conditions = conditions[len(conditions)-1], conditions[:len(conditions)-1]
+			}
+		case c == '@' && i+1 < len(src) && lastWord(src[:i+2]) != "":
+			sh.opaque(pos, "awk calls a function that is decided at run time")
+		case c == '\n' && continues(src[:i]):
 		case c == ';' || c == '}' || c == '\n' || c == '{':
 			printing = false
 		case strings.HasPrefix(src[i:], "print"):
@@ -91,7 +113,7 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 			}
 			rest := strings.TrimLeft(src[i+1:], "& \t")
 			if strings.HasPrefix(rest, "getline") {
-				if last >= 0 && strings.TrimSpace(src[min(i, skipDelimited(src, last+1, '"')):i]) == "" {
+				if last >= 0 && strings.TrimSpace(src[min(i, skipDelimited(src, last+1, '"', false)):i]) == "" {
 					s, _ := str(last)
 					sh.code("shell", literal(s), pos)
 				} else {
@@ -127,8 +149,34 @@ func (sh *shell) awkProgram(program field, pos policy.Pos) {
 	}
 }
 
-// regexPlace says whether a slash begins a regular expression.
-func regexPlace(s string, i int) bool {
-	t := strings.TrimRight(s[:i], " \t\n")
-	return t == "" || strings.IndexByte("(,{};!~&|=", t[len(t)-1]) >= 0 || strings.HasSuffix(t, "return")
+// regexPlace says whether a slash after a text begins a regular expression, and divides
+// nothing: after a parenthesis where condition says so, after "++" where other does.
+func regexPlace(before string, condition, other bool) bool {
+	t := strings.TrimRight(before, " \t")
+	for strings.HasSuffix(t, "\\\n") {
+		t = strings.TrimRight(t[:len(t)-2], " \t")
+	}
+	switch word := lastWord(t); {
+	case t == "":
+		return true
+	case word != "":
+		return slices.Contains([]string{"case", "do", "else", "exit", "in", "print", "printf", "return"}, word)
+	case t[len(t)-1] == ')':
+		return condition
+	case strings.HasSuffix(t, "++"), strings.HasSuffix(t, "--"):
+		return other
+	}
+	return strings.IndexByte(`]"`, t[len(t)-1]) < 0
+}
+
+// lastWord is the name or number that a text ends with, "" if it ends with neither.
+func lastWord(t string) string {
+	t = strings.TrimRight(t, " \t")
+	return t[len(strings.TrimRight(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")):]
+}
+
+// continues says that a statement goes on in the next line.
+func continues(t string) bool {
+	t = strings.TrimRight(t, " \t")
+	return t != "" && strings.IndexByte(",&|\\", t[len(t)-1]) >= 0
 }

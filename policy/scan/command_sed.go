@@ -33,7 +33,8 @@ func (c *command) sed() {
 	for _, f := range files {
 		c.path(do, f, c.dir, c.in.pos, "sed edits the files named")
 	}
-	for _, f := range scripts {
+	if len(scripts) > 0 {
+		f := alt(scripts).joined("\n") // as sed puts them together
 		for _, line := range sedCommands(f.text) {
 			g := f
 			g.text = strings.TrimSpace(line[1:])
@@ -53,67 +54,102 @@ func (c *command) sed() {
 	}
 }
 
-// sedCommands finds the w, r and e commands and flags of a sed script.
+// sedCommands finds the w, r and e commands and flags of a sed script. Some versions of
+// sed take a delimiter in a class for a letter of it (s/[/]/x/), and some do not.
 func sedCommands(script string) []string {
-	var found []string
-	for _, line := range strings.FieldsFunc(script, func(r rune) bool { return r == '\n' }) {
-		for i := 0; i < len(line); {
-			c := line[i]
-			switch {
-			case c == ' ' || c == ';' || c == '{' || c == '}' || c == '!' || c == ',' || c == '$' || c == '~' || c == '+' || c >= '0' && c <= '9' || c == '\t':
-				i++
-			case c == '/':
-				i = skipDelimited(line, i+1, '/')
-			case c == '\\' && i+1 < len(line):
-				i = skipDelimited(line, i+2, line[i+1])
-			case (c == 's' || c == 'y') && i+1 < len(line):
-				d := line[i+1]
-				i = skipDelimited(line, skipDelimited(line, i+2, d), d)
-				for i < len(line) && line[i] != ';' && line[i] != '}' && line[i] != '\n' {
-					if line[i] == 'w' {
-						found = append(found, line[i:])
-						return found
-					}
-					if line[i] == 'e' && c == 's' {
-						found = append(found, "e")
-					}
-					i++
+	found := sedRead(script, false)
+	if strings.Contains(script, "[") {
+		found = append(found, sedRead(script, true)...)
+	}
+	return found
+}
+
+func sedRead(script string, classes bool) (found []string) {
+	for i := 0; i < len(script); {
+		rest := script[i:]
+		line := rest
+		if end := strings.IndexByte(rest, '\n'); end >= 0 {
+			line = rest[:end]
+		}
+		switch c := script[i]; {
+		case c == '/':
+			i = skipDelimited(script, i+1, '/', classes)
+		case c == '\\' && len(line) > 1:
+			i = skipDelimited(script, i+2, script[i+1], classes)
+		case (c == 's' || c == 'y') && len(line) > 1:
+			d := script[i+1]
+			i = skipDelimited(script, skipDelimited(script, i+2, d, classes), d, false)
+			for i < len(script) && strings.IndexByte(";}\n", script[i]) < 0 {
+				if script[i] == 'w' {
+					name, _, _ := strings.Cut(script[i:], "\n")
+					found = append(found, name)
+					i += len(name)
+					break
 				}
-			case c == 'w' || c == 'W' || c == 'r' || c == 'R':
-				found = append(found, strings.ToLower(line[i:i+1])+line[i+1:])
-				i = len(line)
-			case c == 'e':
-				found = append(found, line[i:])
-				i = len(line)
-			case c == 'a' || c == 'i' || c == 'c' || c == '#' || c == ':' || c == 'b' || c == 't':
-				if j := strings.IndexByte(line[i:], ';'); j >= 0 && (c == 'b' || c == 't' || c == ':') {
-					i += j
-				} else {
-					i = len(line)
+				if script[i] == 'e' && c == 's' {
+					found = append(found, "e")
 				}
-			default:
 				i++
 			}
+		case c == 'w' || c == 'W' || c == 'r' || c == 'R':
+			found = append(found, strings.ToLower(line[:1])+line[1:])
+			i += len(line)
+		case c == 'e':
+			found = append(found, line)
+			i += len(line)
+		case c == 'a' || c == 'i' || c == 'c':
+			for i += len(line); strings.HasSuffix(line, "\\") && !strings.HasSuffix(line, `\\`) && i+1 < len(script); i += len(line) {
+				i++
+				line, _, _ = strings.Cut(script[i:], "\n")
+			}
+		case c == ':' || c == 'b' || c == 't' || c == 'T':
+			if j := strings.IndexByte(line, ';'); j >= 0 {
+				i += j
+			} else {
+				i += len(line)
+			}
+		case c == '#':
+			i += len(line)
+		default: // addresses, and what has no arguments
+			i++
 		}
 	}
 	return found
 }
 
-func skipDelimited(s string, i int, d byte) int {
+// skipDelimited gives what comes after the delimiter.
+func skipDelimited(s string, i int, d byte, classes bool) int {
 	for i < len(s) {
-		if s[i] == '\\' {
-			i += 2
-			continue
-		}
-		if s[i] == '[' && d != '[' { // a class may hold the delimiter
-			if j := strings.IndexByte(s[i:], ']'); j > 1 && !strings.ContainsRune(s[i:i+j], rune(d)) {
-				i += j
-			}
-		}
-		if i < len(s) && s[i] == d {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == d:
 			return i + 1
+		case s[i] == '[' && classes:
+			i += classLength(s[i:]) - 1
 		}
 		i++
 	}
 	return len(s)
+}
+
+// classLength is the length of "[...]" at the beginning of a text, 1 if it does not end.
+func classLength(s string) int {
+	n := 1
+	if strings.HasPrefix(s[n:], "^") {
+		n++
+	}
+	if strings.HasPrefix(s[n:], "]") {
+		n++
+	}
+	for n < len(s) && s[n] != '\n' {
+		if s[n] == ']' {
+			return n + 1
+		}
+		if i := strings.Index(s[n:], ":]"); strings.HasPrefix(s[n:], "[:") && i > 0 {
+			n += i + 1
+		}
+		n++
+	}
+	return 1
 }

@@ -1004,14 +1004,19 @@ func (r *reader) local(name string) {
 
 // followed follows a module by its path without an ending. It is false if there is none.
 func (r *reader) followed(base string) bool {
-	tries := []string{base, base + ".js", base + ".mjs", base + ".cjs", base + ".ts", base + "/index.js", base + "/index.ts"}
+	tries, as := []string{base, base + ".js", base + ".mjs", base + ".cjs", base + ".ts", base + "/index.js", base + "/index.ts"}, called{lang: "javascript"}
 	if r.python {
-		tries = []string{base + ".py", base + "/__init__.py"}
+		tries, as.lang = []string{base + "/__init__.py", base + ".py"}, "python"
+		if lib := r.env.library(base); lib != "" {
+			r.unknownAt(r.pos, "not read: "+policy.Escape(lib))
+		}
+	} else if at := r.env.found(base + "/package.json"); at != "" {
+		r.unknownAt(r.pos, "not read: what "+policy.Escape(at)+" names")
 	}
 	for _, t := range tries {
 		if at := r.env.found(t); at != "" {
-			if !strings.HasSuffix(at, ".json") {
-				r.follow(at, r.place, nil, called{})
+			if !strings.HasSuffix(at, ".json") && !r.follow(at, r.place, nil, as) {
+				r.unknownAt(r.pos, "not read: "+policy.Escape(at))
 			}
 			return true
 		}

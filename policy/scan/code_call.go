@@ -397,7 +397,11 @@ func notAFile(qual string) bool {
 func (r *reader) languageCode(v val) {
 	v.each(func(x val) {
 		if f := r.env.text(contents(x), r.at); f.text != "" {
-			r.newShell(nil).script(f, r.pos, "runs what the file holds")
+			as := called{lang: "javascript"}
+			if r.python {
+				as.lang = "python"
+			}
+			r.newShell(nil).runs(f, r.pos, "runs what the file holds", nil, as)
 			return
 		}
 		if x.kind != valText || !x.exact || x.decoded {

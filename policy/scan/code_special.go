@@ -48,7 +48,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		c.arg(0).each(func(x val) {
 			r.need("process.create", "node", true, r.pos, row.Reason)
 			sh := r.newShell(c)
-			sh.script(x.field(), r.pos, row.Reason)
+			sh.runs(x.field(), r.pos, row.Reason, nil, called{lang: "javascript"})
 		})
 		return val{}, true
 	case "exec": // exec, eval, compile

@@ -177,7 +177,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		}
 	case "req": // a script, or a package by its name
 		if !f.exact || strings.HasPrefix(f.text, ".") || strings.HasPrefix(f.text, "/") {
-			sh.script(f, pos, reason)
+			sh.runs(f, pos, reason, nil, called{lang: "javascript"})
 		}
 	case "xm": // a module of Python
 		sh.module(f, nil, pos)

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"io/fs"
 	"maps"
 	"path"
 	"strings"
@@ -123,6 +124,9 @@ func (c *command) interpreter() {
 	if c.row.Lang == "php" && c.o.has("-S") {
 		return // listens
 	}
+	if c.row.Lang == "python" {
+		c.standIns()
+	}
 	rest := func(n int) []field { return append([]field{}, c.o.operands[min(n, len(c.o.operands)):]...) }
 	for _, v := range c.o.values {
 		switch v.role {
@@ -145,10 +149,10 @@ func (c *command) interpreter() {
 		}
 	}
 	if len(c.o.operands) > 0 && c.o.operands[0].text != "-" && c.o.operands[0].text != "/dev/stdin" && !(c.row.Lang == "shell" && c.o.has("-s")) {
-		f, as := c.o.operands[0], called{}
+		f, as := c.o.operands[0], called{lang: c.row.Lang}
 		switch c.in.name {
 		case "bash":
-			as = called{f, f}
+			as.self, as.file = f, f
 		case "sh", "dash", "ash":
 			as.self = f
 		}
@@ -160,7 +164,7 @@ func (c *command) interpreter() {
 		return
 	}
 	if f := c.stdin.file; f.text != "" {
-		c.script(f, c.in.pos, c.in.name+" runs the file")
+		c.runs(f, c.in.pos, c.in.name+" runs the file", nil, called{lang: c.row.Lang})
 		return
 	}
 	f := c.stdin.text
@@ -168,6 +172,35 @@ func (c *command) interpreter() {
 		f.computed = true
 	}
 	c.code(c.row.Lang, f, c.in.pos)
+}
+
+// standIns reads the modules that python finds before those of its own, which import each
+// other: those beside the script, or in the directory that other code runs in.
+func (c *command) standIns() {
+	at := c.dir
+	if len(c.o.operands) > 0 && !c.o.takes("lang") && !c.o.takes("module") && c.o.operands[0].text != "-" {
+		at = c.moved(literal(path.Dir(c.o.operands[0].text)))
+	}
+	p, exact := c.env.target(literal("."), at)
+	dir := c.env.locate(p)
+	if !exact || dir == "" || at.unknown {
+		return
+	}
+	entries, _ := fs.ReadDir(c.env.FS, strings.TrimPrefix(dir, "/"))
+	c.spend(len(entries) / 16)
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".py")
+		if !strings.Contains(pythonModules, " "+name+" ") {
+			continue
+		}
+		file := dir + "/" + entry.Name()
+		if name == entry.Name() {
+			file = c.env.found(file + "/__init__.py")
+		}
+		if file != "" {
+			c.followed(file, nil, called{lang: "python"})
+		}
+	}
 }
 
 // module reads "python -m NAME ARGS".

@@ -17,7 +17,7 @@ func (c *command) uvRun() {
 		}
 	}
 	if len(c.o.operands) > 0 && strings.HasSuffix(c.o.operands[0].text, ".py") {
-		c.script(c.o.operands[0], c.in.pos, c.row.Reason)
+		c.runs(c.o.operands[0], c.in.pos, c.row.Reason, nil, called{lang: "python"})
 		c.o.operands = nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -65,12 +66,13 @@ type followed struct {
 	name string
 	at   field
 	by   *shell
+	lang string
 }
 
 // follow reads a script file that runs in s.at, once, when what is found is kept. It
 // is false if the file cannot be read or its language is none that is read.
 func (s *scan) follow(name string, from place, by *shell, as called) bool {
-	key := followed{name, s.at, by}
+	key := followed{name, s.at, by, as.lang}
 	if s.quiet > 0 || s.files[key] {
 		return true
 	}
@@ -83,7 +85,17 @@ func (s *scan) follow(name string, from place, by *shell, as called) bool {
 		return false
 	}
 	lang := language(name, text)
-	if lang == "" {
+	switch {
+	case strings.IndexByte(text, 0) >= 0: // an archive, which python runs whatever is before it
+		return false
+	case as.lang == "kernel" && !strings.HasPrefix(text, "#!"):
+		lang = "shell" // which bash and execvp take it for
+	case as.lang != "" && as.lang != "kernel" && as.lang != lang:
+		if lang = as.lang; !utf8.ValidString(text) {
+			return false
+		}
+	}
+	if lang != "shell" && lang != "python" && lang != "javascript" {
 		return false
 	}
 	s.files[key] = true
@@ -129,12 +141,20 @@ func (s *scan) source(lang, text string, p place) {
 	}
 }
 
+// inlineCode is an option by which a first line may have an interpreter run other code
+// than the file: -c, -e, -m, -r, -x, --eval, --require.
+var inlineCode = regexp.MustCompile(`^-[a-zA-Z]*[cemprx]|^--(?:eval|import|init-file|loader|print|rcfile|require)`)
+
 // language tells "shell", "python" or "javascript" from the first line of a
 // file, else from the ending of its name; "" for anything else.
 func language(name, text string) string {
 	if line, ok := strings.CutPrefix(text, "#!"); ok {
 		line, _, _ = strings.Cut(line, "\n")
-		for _, w := range strings.Fields(line) {
+		words := strings.Fields(line)
+		if len(words) > 2 && slices.ContainsFunc(words[2:], func(w string) bool { return inlineCode.MatchString(w) }) {
+			return ""
+		}
+		for _, w := range words {
 			switch strings.TrimRight(path.Base(w), "0123456789.") {
 			case "sh", "bash", "dash", "zsh", "ksh", "ash":
 				return "shell"
@@ -199,6 +219,23 @@ func (e *Env) installed(p string) bool {
 		}
 	}
 	return false
+}
+
+// library gives a library that python loads for a module, rather than its text; "" if
+// there is none.
+func (e *Env) library(module string) string {
+	dir, base := path.Split(module)
+	at := e.locate(path.Clean(dir))
+	if at == "" {
+		return ""
+	}
+	entries, _ := fs.ReadDir(e.FS, strings.TrimPrefix(at, "/"))
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, base+".") && strings.HasSuffix(name, ".so") {
+			return at + "/" + name
+		}
+	}
+	return ""
 }
 
 // found gives the absolute name of a file that is there to follow; "" if it is not.

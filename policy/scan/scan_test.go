@@ -420,6 +420,54 @@ func TestUsualShellIsRead(t *testing.T) {
 	}
 }
 
+// What runs a file says which language it is in, whatever it is called or begins with, and
+// which of several files a name means.
+func TestNothingIsReadAsAnotherFile(t *testing.T) {
+	const dir = "/work"
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"poly.py": "''':'\nrm x\nexit\n'''\n", "node": "#!/usr/bin/env node\nrm x\n", "sh.js": "rm x\n", "bare.py": "rm x\n",
+		"py.js": "import os; os.remove('x')\n", "js.py": "require('fs').unlinkSync('x')\n",
+		"first": "#!/usr/bin/env -S bash -c 'rm x'\n", "zip.py": "print(1)\n#PK\x05\x06\x00\x00",
+		"m.py": "y = 1\n", "m/__init__.py": "import os; os.remove('x')\n", "n.py": "y = 1\n", "n.abi3.so": "\x7fELF\x00",
+		"socketserver.py": "import os; os.remove('x')\n", "lib/package.json": `{"main": "e.js"}`, "lib/index.js": "1\n",
+		"ok.sh": "#!/bin/bash -eu\nls a\n", "ok.py": "#!/usr/bin/env python3\nimport re\nprint(1)\n", "ok.js": "console.log(1)\n",
+	} {
+		files["work/"+name] = &fstest.MapFile{Data: []byte(text)}
+		files["plain/"+name] = files["work/"+name]
+	}
+	delete(files, "plain/socketserver.py")
+	for _, row := range []struct{ text, want string }{
+		{"bash poly.py", "filesystem.delete"},
+		{"bash node", "filesystem.delete"},
+		{". ./node", "filesystem.delete"},
+		{"sh <sh.js", "filesystem.delete"},
+		{"./bare.py", "filesystem.delete"},
+		{"BASH_ENV=poly.py bash -c :", "filesystem.delete"},
+		{"python3 py.js", "filesystem.delete"},
+		{"node js.py", "filesystem.delete"},
+		{"node -r ./js.py a.js", "filesystem.delete"},
+		{`node -e 'require("./js.py")'`, "filesystem.delete"},
+		{"./first", "unknown"},
+		{"python3 zip.py", "unknown"},
+		{"python3 -c 'import m'", "filesystem.delete"},
+		{"python3 -c 'import n'", "unknown"},
+		{"python3 -m http.server", "filesystem.delete"},
+		{`node -e 'require("./lib")'`, "unknown"},
+	} {
+		r := scan.Command(row.text, scan.Env{FS: files, Dir: dir, Roots: []string{dir}})
+		if !slices.ContainsFunc(spell(r), func(s string) bool { return strings.HasPrefix(s, row.want) }) && !(row.want == "unknown" && len(r.Unknown) > 0) {
+			t.Errorf("%s: needs %v, opaque %v, unknown %v; want %s", row.text, spell(r), r.Opaque, r.Unknown, row.want)
+		}
+	}
+	for _, text := range []string{"bash ok.sh", "./ok.sh", "python3 ok.py", "./ok.py", "node ok.js", "python3 -c 'import ok'"} {
+		r := scan.Command(text, scan.Env{FS: files, Dir: "/plain", Roots: []string{"/plain"}})
+		if len(r.Opaque)+len(r.Unknown) > 0 || len(r.Files) != 1 {
+			t.Errorf("control: %s: opaque %v, unknown %v, read %v", text, r.Opaque, r.Unknown, r.Files)
+		}
+	}
+}
+
 // Single quotes that quote, and those that hold nothing to run, are nothing to
 // ask about.
 func TestQuotesThatQuote(t *testing.T) {

@@ -42,6 +42,9 @@ type shell struct {
 type called struct {
 	self field // $0
 	file field // ${BASH_SOURCE[0]}, which is bash's
+	// lang is the language of what reads it, whatever the file looks like; "" is what it
+	// looks like, and "kernel" that its first line says.
+	lang string
 }
 
 // trapped is the text of a trap. It runs with the functions and variables of

@@ -201,6 +201,7 @@ func (sh *shell) sources(args []field, pos policy.Pos) {
 		sh.args = args[1:]
 	}
 	as := sh.called
+	as.lang = "shell"
 	if as.file.text != "" { // it is bash
 		as.file = args[0]
 	}

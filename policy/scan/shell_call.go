@@ -137,7 +137,7 @@ func (sh *shell) program(name string, f field, args []field, pos policy.Pos) {
 			continue
 		}
 		if at := sh.env.found(dir + "/" + name); at != "" {
-			sh.script(literal(at), pos, "PATH leads to the file")
+			sh.runs(literal(at), pos, "PATH leads to the file", nil, called{lang: "kernel"})
 			found = true
 		}
 	}
@@ -170,7 +170,7 @@ func (sh *shell) local(f field, args []field, pos policy.Pos) {
 			return
 		}
 	}
-	sh.runs(f, pos, RunsFile, nil, called{f, f})
+	sh.runs(f, pos, RunsFile, nil, called{f, f, "kernel"})
 }
 
 // function calls a function of the text.

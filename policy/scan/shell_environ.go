@@ -67,7 +67,14 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		if name == "ENV" && f.exact && !strings.ContainsAny(f.text, "/$`") {
 			return // a name of many things
 		}
-		sh.script(f, pos, name+" names it")
+		as := called{}
+		switch name {
+		case "BASH_ENV", "ENV":
+			as.lang = "shell"
+		case "PYTHONSTARTUP":
+			as.lang = "python"
+		}
+		sh.runs(f, pos, name+" names it", nil, as)
 		if strings.Contains(f.text, "$(") || strings.Contains(f.text, "`") {
 			sh.opaque(pos, name+" is expanded by the shell that gets it")
 		}

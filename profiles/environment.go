@@ -33,6 +33,12 @@ func (e *Env) Steers(name string) bool {
 	})
 }
 
+// Obeyed says that programs obey a variable: that by it they run other code, or read and
+// write elsewhere.
+func Obeyed(name string) bool {
+	return slices.ContainsFunc(steerRows, func(row steerRow) bool { return matchName(row.Name, name) })
+}
+
 // EnvKept gives those of the caller's variables that EnvDefaults denies and whose
 // value chooses nothing, such as GIT_EDITOR=true, unless another denial is of them.
 func EnvKept(h *Host, deny []EnvRule) (kept []EnvVar) {

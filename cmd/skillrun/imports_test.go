@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"policy":                      {"policy/jsontext", "profiles"},
 	"policy/jsontext":             {},
 	"policy/gen":                  {"policy"},
-	"policy/scan":                 {"policy"},
+	"policy/scan":                 {"policy", "profiles"},
 	"policy/learn":                {"policy", "policy/scan", "profiles"},
 	"policy/skill":                {"audit/private", "policy", "profiles"},
 	"policy/session":              {"audit", "audit/private", "policy", "policy/scan", "policy/skill", "profiles"},

@@ -8,7 +8,7 @@ func (c *command) tar() {
 		args[0].text = "-" + args[0].text
 	}
 	// Old style: options' values follow in order; "tar czf out.tgz dir" reads alike.
-	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --one-top-level:- --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
+	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --listed-incremental:b --index-file:w --volno-file:b --one-top-level:- --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
 	o := parseOptions(opts, args, 0)
 	var file field
 	given := false

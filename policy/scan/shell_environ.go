@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"skillrun/policy"
+	"skillrun/profiles"
 )
 
 // What a variable of the environment decides of the programs that get it.
@@ -34,6 +35,13 @@ var (
 	}
 	// The value is where packages are sent.
 	variablesPublish = [...]string{"RUBYGEMS_HOST", "TWINE_REPOSITORY_URL", "UV_PUBLISH_URL"}
+	// The value is where programs find settings, which may name code, or a program; besides
+	// those that no run is given by itself (profiles.Obeyed).
+	variablesSettings = [...]string{
+		"AWS_CONFIG_FILE", "CARGO_HOME", "COMPILER_PATH", "CURL_HOME", "DOCKER_CONFIG", "GCC_EXEC_PREFIX", "GNUPGHOME", "GOENV", "HGRCPATH", "HOME", "KUBECONFIG",
+		"NODE_REDIRECT_WARNINGS", "PIP_CONFIG_FILE", "PSQLRC", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONUSERBASE", "RSYNC_CONNECT_PROG", "SYSTEM_WGETRC",
+		"UV_CONFIG_FILE", "WGETRC", "XDG_CONFIG_HOME", "ZIPOPT", "npm_config_globalconfig", "npm_config_node_options", "npm_config_userconfig",
+	}
 	// Programs that show or edit and are no news.
 	plainViewers = [...]string{"", ":", "cat", "emacs", "less", "more", "nano", "true", "vi", "vim"}
 )
@@ -120,6 +128,11 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 	case named(variablesOpaque[:]), strings.HasPrefix(name, "GIT_CONFIG"), strings.HasPrefix(name, "BASH_FUNC_"), name == "BASH_CMDS", strings.HasPrefix(name, "BASH_ALIASES"):
 		if f.text != "" || !f.exact {
 			sh.opaque(pos, name+" decides what runs")
+		}
+	case name == "IFS", name == "CDPATH": // are followed
+	case named(variablesSettings[:]), profiles.Obeyed(name):
+		if f.text != "" || !f.exact {
+			sh.unknownAt(pos, "programs obey "+name)
 		}
 	}
 }

@@ -141,9 +141,12 @@ func (s *scan) source(lang, text string, p place) {
 	}
 }
 
-// inlineCode is an option by which a first line may have an interpreter run other code
-// than the file: -c, -e, -m, -r, -x, --eval, --require.
-var inlineCode = regexp.MustCompile(`^-[a-zA-Z]*[cemprx]|^--(?:eval|import|init-file|loader|print|rcfile|require)`)
+// inlineCode says of an option in a first line that it may have an interpreter run other
+// code than the file: -c, -e, -m, -r, -x, --eval, --require.
+func inlineCode(option string) bool {
+	ok, _ := regexp.MatchString(`^-[a-zA-Z]*[cemprx]|^--(?:eval|import|init-file|loader|print|rcfile|require)`, option)
+	return ok
+}
 
 // language tells "shell", "python" or "javascript" from the first line of a
 // file, else from the ending of its name; "" for anything else.
@@ -151,7 +154,7 @@ func language(name, text string) string {
 	if line, ok := strings.CutPrefix(text, "#!"); ok {
 		line, _, _ = strings.Cut(line, "\n")
 		words := strings.Fields(line)
-		if len(words) > 2 && slices.ContainsFunc(words[2:], func(w string) bool { return inlineCode.MatchString(w) }) {
+		if len(words) > 2 && slices.ContainsFunc(words[2:], inlineCode) {
 			return ""
 		}
 		for _, w := range words {

@@ -156,7 +156,14 @@ func (sh *shell) subscripted(arithmetic bool, pos policy.Pos) {
 	}
 }
 
-var subscript = regexp.MustCompile("\\w\\[[^]]*(?:\\$\\(|`)")
+// subscript says whether a text has a command in a subscript.
+func subscript(text string) bool {
+	if !strings.Contains(text, "[") || !strings.Contains(text, "$(") && !strings.Contains(text, "`") {
+		return false
+	}
+	ok, _ := regexp.MatchString("\\w\\[[^]]*(?:\\$\\(|`)", text)
+	return ok
+}
 
 // evaluated reads a text that the shell evaluates as arithmetic or as the name
 // of a variable: a subscript in it is expanded once more.

@@ -305,7 +305,7 @@ func (sh *shell) parts(b *builder, parts []syntax.WordPart, quoted bool) {
 			if p.Dollar {
 				text = ansi(text)
 			}
-			sh.subscript = sh.subscript || subscript.MatchString(text)
+			sh.subscript = sh.subscript || subscript(text)
 			b.add(literal(text))
 		case *syntax.DblQuoted:
 			if len(p.Parts) == 0 {

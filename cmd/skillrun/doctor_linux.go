@@ -39,8 +39,11 @@ func diagnose() ([]check, any) {
 // may read and write a workspace with a secret in it.
 func limitsHere(features any) []profiles.Clause {
 	f, ok := features.(linux.Features)
+	if !ok { // --agent looked at a hook
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "skillrun-doctor-")
-	if !ok || err != nil {
+	if err != nil {
 		return nil
 	}
 	defer os.RemoveAll(dir)

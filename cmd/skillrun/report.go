@@ -66,7 +66,7 @@ func (r *recorder) placed() error {
 		err = writable(path)
 	}
 	if err != nil {
-		return usage(fmt.Errorf("--report: %w", err))
+		return fmt.Errorf("--report: %w", err)
 	}
 	return nil
 }

@@ -474,16 +474,28 @@ func (x *explanation) all() {
 func (x *explanation) files() {
 	var alike counts
 	fmt.Fprintln(x, "\nfiles:")
-	for _, rule := range x.profile.Paths {
+	list := func(rule *profiles.PathRule, access profiles.Access, when string) {
 		if !x.job.verbose && rule.Origin.Source == "built-in:base" {
 			alike.add(rule.Origin.Source)
-			continue
+			return
 		}
 		tail := ""
 		if rule.Tree {
 			tail = "/**"
 		}
-		fmt.Fprintf(x, "  %-5s %s  (%s)\n", rule.Access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), originText(rule.Origin))
+		fmt.Fprintf(x, "  %-5s %s  (%s%s)\n", access, policy.Escape(strings.TrimSuffix(rule.Path, "/")+tail), when, originText(rule.Origin))
+	}
+	has := map[profiles.PathRule]profiles.Access{} // by path and tree alone
+	for i := range x.profile.Paths {
+		rule := &x.profile.Paths[i]
+		has[profiles.PathRule{Path: rule.Path, Tree: rule.Tree}] |= rule.Access
+		list(rule, rule.Access, "")
+	}
+	for i := range x.confirmed.Paths {
+		rule := &x.confirmed.Paths[i]
+		if more := rule.Access &^ has[profiles.PathRule{Path: rule.Path, Tree: rule.Tree}]; more != 0 {
+			list(rule, more, "once confirmed; ")
+		}
 	}
 	alike.print(x)
 }

@@ -40,10 +40,8 @@ func propose(dir string, printed bool) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range s.Files {
-		if slices.Contains(policy.ManifestNames(), f.Name) && !policy.Unrelated(f) && !printed {
-			return withHint{fmt.Errorf("skill %s has a manifest: %s", quote(dir), f.Name), "to compare it with what would be proposed: skillrun init " + typed(dir, "DIR") + " -"}
-		}
+	if name := declaredIn(s); name != "" && !printed {
+		return withHint{fmt.Errorf("skill %s has a manifest: %s", quote(dir), name), "to compare it with what would be proposed: skillrun init " + typed(dir, "DIR") + " -"}
 	}
 	fail := func(err error) error { return fmt.Errorf("skill %s: %w", quote(dir), err) }
 	root, err := os.OpenRoot(s.Dir)
@@ -77,4 +75,18 @@ func propose(dir string, printed bool) error {
 	say("%s: %s; read it, and decide what is left to you in its comments", quote(filepath.Join(dir, proposed)), many)
 	hint("then: skillrun lint %s; skillrun explain --skill %s", typed(dir, "DIR"), typed(dir, "DIR"))
 	return nil
+}
+
+// declaredIn names what a skill's rights are declared in, "" if nothing declares any. A
+// header counts, too: a manifest beside it would narrow it, and be narrowed by it.
+func declaredIn(s *skill.Skill) string {
+	for _, f := range s.Files {
+		if slices.Contains(policy.ManifestNames(), f.Name) && !policy.Unrelated(f) {
+			return f.Name
+		}
+	}
+	if s.Says.Document != nil {
+		return "the header of " + filepath.Base(s.Says.Document.File)
+	}
+	return ""
 }

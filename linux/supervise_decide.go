@@ -508,7 +508,9 @@ func holdsException(den *profiles.Denial, path string) bool {
 
 // gain refuses a move or link by which more could be done to a file than
 // before, as Landlock does between trees; it also covers what Landlock does
-// not see, a denied name beside an allowed one.
+// not see, a denied name beside an allowed one. A grant of the file would not
+// do: Landlock wants the rights on the directory that it is in. EXDEV makes mv
+// copy, and hear what is refused to that.
 func (d *decider) gain(from, to place) ruling {
 	if from.path == to.path {
 		return ruling{}
@@ -519,11 +521,14 @@ func (d *decider) gain(from, to place) ruling {
 			if v.Denial != nil {
 				return ruling{errno: errAccess, path: from.path, access: a, verdict: v}
 			}
-			return ruling{errno: errXdev, path: from.path, access: a, verdict: v}
+			return ruling{errno: errXdev, path: from.path, access: a, verdict: v, unsaid: true}
 		}
 	}
 	return ruling{}
 }
+
+// Gains is why a file gets no second name.
+const Gains = "by the second name more could be done to it; a copy may be made of what may be read"
 
 // across rules on what would leave or enter the directory that outlives the run,
 // as on another file system: no file has a name there and one elsewhere. When it
@@ -554,11 +559,14 @@ func (d *decider) link(from place, k kind, to place) ruling {
 		return r
 	}
 	// The new name is one that the run made, by which it may change the file.
-	if r := d.edit(from, profiles.Write); !r.ok() {
-		r.errno = errXdev
-		return r
+	r := d.edit(from, profiles.Write)
+	if r.ok() {
+		r = d.gain(from, to)
 	}
-	return d.gain(from, to)
+	if !r.ok() && r.verdict.Denial == nil {
+		return ruling{errno: errXdev, path: from.path, why: Gains}
+	}
+	return r
 }
 
 // OpensToOthers is why a mode or an ACL is refused.

@@ -229,6 +229,9 @@ func (e *GapError) Hint() string {
 // to find out whether there is any.
 const SocketIPv6 = "use of IPv6"
 
+// HardLink is what a file with a second name was to be.
+const HardLink = "hard link to"
+
 // Word is what was tried: "read", "connect".
 func (r *Refusal) Word() string {
 	switch {

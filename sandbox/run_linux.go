@@ -448,6 +448,8 @@ func supervise(spec *Spec, plan *linux.Plan, own *own, facts linux.Facts, door *
 				refusal.What, refusal.Path = SocketIPv6, ""
 			case (r.Why == linux.OpensToOthers || r.Why == linux.Closes) && !strings.Contains(r.Call, "chown"):
 				refusal.What = "change of mode"
+			case r.Why == linux.Gains:
+				refusal.What = HardLink
 			}
 			spec.Refused(refusal)
 		}

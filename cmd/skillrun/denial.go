@@ -238,8 +238,8 @@ func spare(d audit.Denial) bool {
 		return strings.HasPrefix(d.Target, "@/tmp/.X11-unix/")
 	case lookedFor(d):
 		return true // told of a run that failed, if nothing else was refused
-	case d.Access == "write" && gitObject(dir, name):
-		return true // a link to it was tried, and then it is copied
+	case d.Access == sandbox.HardLink && gitObject(dir, name):
+		return true // it is copied then
 	case strings.HasPrefix(dir, "/sys/devices/"):
 		return (name == "rotational" || name == "current_clocksource") && d.Access == "read"
 	case d.Target == "/var/cache/fontconfig", dir == "/var/cache/fontconfig", d.Target == "/var/spool/libreoffice/uno_packages/cache/stamp.sys":

@@ -50,9 +50,9 @@ func TestSpare(t *testing.T) {
 		{"read", "/etc", "sensitive", false},
 		{"write", "/etc", "", false},
 		{"read", "/etc/pip.conf", "", false},
-		{"write", "/r/.git/objects/ce/1d9339ba3636c948c25b4b6da605bd1b05f823", "", true},
-		{"write", "/r.git/objects/pack/pack-1d93.idx", "", true},
-		{"write", "/r/.git/objects/info/alternates", "", false},
+		{"hard link to", "/r/.git/objects/ce/1d9339ba3636c948c25b4b6da605bd1b05f823", "", true},
+		{"hard link to", "/r.git/objects/pack/pack-1d93.idx", "", true},
+		{"hard link to", "/r/.git/objects/info/alternates", "", false},
 		{"write", "/r/.git/refs/heads/main", "", false},
 		{"create", "/r/.git/objects/ce/1d9339ba3636c948c25b4b6da605bd1b05f823", "", false},
 	} {

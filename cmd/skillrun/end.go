@@ -533,14 +533,16 @@ func (r *recorder) searching(variable, value string) []string {
 	return flags
 }
 
-// ownScript is the skill's script that was run, and its text. Of the skill only: the
-// run could have put something else in place of any other.
+// ownScript is the skill's script that was run, or one where no run writes, such as a
+// step of a workflow, and its text. Not any other: the run could have put something
+// else in its place.
 func (r *recorder) ownScript() (path string, text []byte) {
-	if r.job.skill == nil {
-		return "", nil
-	}
 	for _, path := range []string{r.interpreter, r.script} {
-		if !strings.HasPrefix(path, r.job.skill.Dir+"/") {
+		own := r.job.skill != nil && strings.HasPrefix(path, r.job.skill.Dir+"/")
+		if !own && (path != r.script || !filepath.IsAbs(path) || r.runsWrite(filepath.Dir(path))) {
+			continue
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		if f, err := os.Open(path); err == nil {

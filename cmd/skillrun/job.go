@@ -693,8 +693,10 @@ func (j *job) programs(path string) (interpreter, script string) {
 	if r, err := j.host.Resolve(path); err == nil {
 		interpreter = r
 	}
-	for _, word := range j.argv[1:] {
-		if strings.HasPrefix(word, "-") {
+	words := j.argv[1:]
+	for i, word := range words {
+		// bash -eo pipefail FILE, as CI starts a step: -o takes the next word.
+		if strings.HasPrefix(word, "-") || i > 0 && strings.HasSuffix(filepath.Base(path), "sh") && strings.HasPrefix(words[i-1], "-") && strings.HasSuffix(words[i-1], "o") {
 			continue
 		}
 		if !filepath.IsAbs(word) {

@@ -120,7 +120,7 @@ func TestSessions(t *testing.T) {
 	}
 	want := []string{
 		"2026-11-21 10:00:01Z s1, 5s: 2 runs (1 failed, 5 refusals), decisions 0 allowed 1 asked 0 denied, 1 grants, skills csv, other",
-		"2026-11-21 10:00:07Z s2, 0s: 0 runs (0 failed, 0 refusals), decisions 0 allowed 0 asked 1 denied, 0 grants, skills ",
+		"2026-11-21 10:00:07Z s2, 0s: 0 runs (0 failed, 0 refusals), decisions 0 allowed 0 asked 1 denied, 0 grants, skills none",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -385,7 +385,11 @@ func Sessions(dir string) ([]*Session, error) {
 
 // String is the session on one printable line.
 func (s *Session) String() string {
+	skills := Escape(strings.Join(s.Skills, ", "))
+	if skills == "" {
+		skills = "none"
+	}
 	return fmt.Sprintf("%s %s, %v: %d runs (%d failed, %d refusals), decisions %d allowed %d asked %d denied, %d grants, skills %s",
 		s.First.UTC().Format("2006-01-02 15:04:05Z"), Escape(s.ID), s.Last.Sub(s.First).Round(time.Second),
-		s.Runs, s.Failed, s.Refused, s.Allowed, s.Asked, s.Denied, s.Grants, Escape(strings.Join(s.Skills, ", ")))
+		s.Runs, s.Failed, s.Refused, s.Allowed, s.Asked, s.Denied, s.Grants, skills)
 }

@@ -208,7 +208,7 @@ func grantsRevoke(c *cli.Context) error {
 		}
 	}
 	if err := store.Revoke(name); err != nil {
-		return err
+		return withHint{err, "skillrun grants list shows the directories and IDs that there are"}
 	}
 	return j.note(grant)
 }

@@ -467,11 +467,11 @@ func (p *yamlParser) literal(indent, column int) (node, error) {
 		if l.indent <= indent {
 			break
 		}
+		if l.indent < body || body == 0 && l.text[l.indent] == '\t' {
+			return n, p.fail(l.indent, "unexpected indentation")
+		}
 		if body == 0 {
 			body = l.indent
-		}
-		if l.indent < body {
-			return n, p.fail(l.indent, "unexpected indentation")
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')

@@ -514,36 +514,50 @@ for fd in 1, 2: fcntl.fcntl(fd, fcntl.F_SETFL, 0); os.lseek(fd, 0, 0)`
 	}
 }
 
-// TestDirectMessages has a run make the file of its messages one that takes only whole
-// blocks, before something is refused.
-func TestDirectMessages(t *testing.T) {
+// TestMessagesInLog has a run make the file of its messages one that takes none of
+// them, before something is refused.
+func TestMessagesInLog(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	const script = `
-import fcntl, os
-fcntl.fcntl(2, fcntl.F_SETFL, os.O_DIRECT)
-try: os.write(2, b"x")
-except OSError as e: print(e.errno)
+	const denied = `
+try: os.write(2, b"x"); print("taken")
+except OSError: print("not taken")
 try: open("/proc/1/canary", "w")
 except OSError: pass`
-	after := func(prefix ...string) (said, log string) {
-		dir, env := home(t)
-		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec "$@" 2>log`, "sh"}, append(prefix, "python3", "-c", script)...)...)
-		cmd.Dir, cmd.Env = dir, env
-		out, err := cmd.Output()
-		b, rerr := os.ReadFile(filepath.Join(dir, "log"))
-		if err != nil || rerr != nil {
-			t.Fatal(err, rerr)
-		}
-		return string(out), string(b)
-	}
-	if said, log := after(); said != "22\n" || log != "" {
-		sandboxtest.Skip(t, sandboxtest.Machine, "files that take parts of blocks however they are opened")
-	}
-	for way, flags := range ways() {
-		said, log := after(append(append([]string{program(t), "--denials"}, flags...), "--")...)
-		if said != "22\n" || !strings.Contains(log, "/proc/1/canary") {
-			t.Errorf("%s: %q, %q", way, said, log)
-		}
+	for name, script := range map[string]string{
+		"whole blocks": `
+import fcntl, os
+fcntl.fcntl(2, fcntl.F_SETFL, os.O_DIRECT)`,
+		"beyond all files": `
+import fcntl, os
+fcntl.fcntl(2, fcntl.F_SETFL, 0)
+at = 0
+for bit in reversed(range(63)):
+    try: at = os.lseek(2, at | 1 << bit, 0)
+    except OSError: pass
+os.lseek(2, at, 0)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := func(prefix ...string) (said, log string) {
+				dir, env := home(t)
+				cmd := exec.Command("/bin/sh", append([]string{"-c", `exec "$@" 2>>log`, "sh"}, append(prefix, "python3", "-c", script+denied)...)...)
+				cmd.Dir, cmd.Env = dir, env
+				out, err := cmd.Output()
+				b, rerr := os.ReadFile(filepath.Join(dir, "log"))
+				if err != nil || rerr != nil {
+					t.Fatal(err, rerr)
+				}
+				return string(out), string(b)
+			}
+			if said, log := after(); said != "not taken\n" || log != "" {
+				sandboxtest.Skip(t, sandboxtest.Machine, "files that take all that is written")
+			}
+			for way, flags := range ways() {
+				said, log := after(append(append([]string{program(t), "--denials"}, flags...), "--")...)
+				if said != "not taken\n" || !strings.Contains(log, "/proc/1/canary") {
+					t.Errorf("%s: %q, %q", way, said, log)
+				}
+			}
+		})
 	}
 }
 

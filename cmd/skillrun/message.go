@@ -26,12 +26,13 @@ import (
 var messages io.Writer = log{os.Stderr}
 
 // log is the file that messages go to. A run has the same one open, and may have had it
-// take only what fills whole blocks (O_DIRECT), which no message does.
+// take only what fills whole blocks (O_DIRECT), which no message does, or go on where
+// no file may be that large.
 type log struct{ *os.File }
 
 func (l log) Write(b []byte) (int, error) {
 	n, err := l.File.Write(b)
-	if errors.Is(err, unix.EINVAL) {
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EFBIG) {
 		unix.FcntlInt(l.Fd(), unix.F_SETFL, unix.O_APPEND)
 		return l.File.Write(b)
 	}

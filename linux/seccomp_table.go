@@ -226,6 +226,11 @@ func ArgumentRules() []SyscallRule {
 			Reason: "VIOC_SYSCALL, all of OpenAFS by a file in /proc that anybody may open: who may read a directory, by its name, and the user's tokens"},
 		{Action: Errno, Errno: eperm, Calls: "ioctl", When: ioctl(0x40044301), Reason: "VIOC_SYSCALL32, the same"},
 
+		// By size, since sounds (SNDCTL_DSP_*) have these numbers, too.
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: masked(1, 0x8010fff0, 0x105000),
+			Reason: "IOCTL_PRIVCMD_*, calls of the hypervisor, root's, by a file that is opened to read (/proc/xen/privcmd)"},
+		{Action: Errno, Errno: eperm, Calls: "ioctl", When: masked(1, 0x8020fff0, 0x205000), Reason: "the same"},
+
 		// Of these any socket will do, one of a pair as well.
 		{Action: Errno, Errno: eopnotsupp, Calls: "ioctl", When: masked(1, 0xffffff00, 0x8b00),
 			Reason: "SIOCGIW*: which wireless networks are near, and so where the machine is; the error where no interface is wireless"},

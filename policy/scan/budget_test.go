@@ -37,6 +37,10 @@ func TestBudgetHoldsForAnyText(t *testing.T) {
 		"files":             {"rm" + numbered(" f%d", 16000), true},
 		"files of git":      {"git checkout a --" + numbered(" f%d", 8000), true},
 		"code of a value":   {"a='" + strings.Repeat("rm b;", 10000) + "';" + strings.Repeat("eval $a;", 2000), true},
+		"functions":         {numbered("false && f() { b%d; };", 4000) + "f", true},
+		"classes of sed":    {"sed '/" + strings.Repeat("[[:", 40000) + "/' a", false},
+		"addresses of sed":  {"sed '" + strings.Repeat("s/[/", 30000) + "' a", false},
+		"classes of awk":    {"awk '/" + strings.Repeat("[", 100000) + "/' a", false},
 		"larger than a run": {"rm a" + strings.Repeat(" ", 128<<10), true},
 	} {
 		var before, after runtime.MemStats

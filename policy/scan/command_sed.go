@@ -126,14 +126,18 @@ func skipDelimited(s string, i int, d byte, classes bool) int {
 		case s[i] == d:
 			return i + 1
 		case s[i] == '[' && classes:
-			i += classLength(s[i:]) - 1
+			n := classLength(s[i:])
+			if n == 0 { // which those versions refuse
+				return len(s)
+			}
+			i += n - 1
 		}
 		i++
 	}
 	return len(s)
 }
 
-// classLength is the length of "[...]" at the beginning of a text, 1 if it does not end.
+// classLength is the length of "[...]" at the beginning of a text, 0 if it does not end.
 func classLength(s string) int {
 	n := 1
 	if strings.HasPrefix(s[n:], "^") {
@@ -146,10 +150,10 @@ func classLength(s string) int {
 		if s[n] == ']' {
 			return n + 1
 		}
-		if i := strings.Index(s[n:], ":]"); strings.HasPrefix(s[n:], "[:") && i > 0 {
-			n += i + 1
+		if strings.HasPrefix(s[n:], "[:") { // no name of one is longer
+			n += max(0, strings.Index(s[n:min(n+40, len(s))], ":]")+1)
 		}
 		n++
 	}
-	return 1
+	return 0
 }

@@ -86,14 +86,18 @@ func (sh *shell) join(branch *shell) {
 		sh.vars[k] = union(have, v)
 	}
 	for name, bodies := range branch.funcs {
-		if _, ok := sh.funcs[name]; !ok {
-			sh.funcs[name] = []*syntax.Stmt{nil}
+		have, ok := sh.funcs[name]
+		if !ok {
+			have = []*syntax.Stmt{nil}
 		}
+		sh.spend(len(bodies) / 16)
+		have = slices.Clip(have)
 		for _, body := range bodies {
-			if !slices.Contains(sh.funcs[name], body) {
-				sh.funcs[name] = append(slices.Clip(sh.funcs[name]), body)
+			if !slices.Contains(have, body) {
+				have = append(have, body)
 			}
 		}
+		sh.funcs[name] = have
 	}
 	for name, bodies := range sh.funcs {
 		if _, ok := branch.funcs[name]; !ok && !slices.Contains(bodies, nil) {

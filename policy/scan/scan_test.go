@@ -350,6 +350,11 @@ func TestObfuscationIsNeverSilent(t *testing.T) {
 		{"shell", `HOME=. bash -lc :`, "unknown"},
 		{"shell", `GIT_DIR=a git status`, "unknown"},
 		{"shell", `PYTHONUSERBASE=. python3 -c 1`, "unknown"},
+		{"shell", `RUSTFLAGS='-C linker=a' cargo build`, "unknown"},
+		{"shell", `PYTEST_ADDOPTS='-p a' pytest`, "unknown"},
+		{"shell", `CGO_LDFLAGS=-L. go build`, "unknown"},
+		{"shell", `GOENV=a go build`, "unknown"},
+		{"shell", `KUBECONFIG=~/../a kubectl get pods`, "unknown"},
 		{"shell", `LUA_INIT='os.remove("x")' lua -v`, "unknown"},
 		{"shell", `script --command='rm x' a`, "filesystem.delete"},
 		{"shell", `node --redirect-warnings=x -e 1`, "filesystem.write"},
@@ -428,6 +433,9 @@ func TestUsualShellIsRead(t *testing.T) {
 		`awk '{ a[$1]++ } END { print a["b"] / 2, 1 / 3 }' c; ((n > 1))`,
 		`awk -F/ '/^[^#]/ { gsub(/"/, ""); print $1 / $2 "(" }' a`,
 		`sed -e 's/[[:space:]]*$//' -e 's#[^/]*/##; /a/d' b`,
+		`RUSTFLAGS="-D warnings" CARGO_BUILD_JOBS=4 CARGO_TARGET_DIR=/tmp/t cargo test; CGO_CFLAGS="-O2 -g -Wall" GOENV=off go build`,
+		`PYTHONWARNINGS=ignore PYTHONBREAKPOINT=0 PYTEST_ADDOPTS=-x pytest; MAVEN_OPTS=-Xmx2g mvn test; GIT_TRACE=1 MALLOC_ARENA_MAX=2 GIT_DIR=.git git log`,
+		`export HOME="${HOME:-/root}" XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" KUBECONFIG=~/.kube/config PIP_CONFIG_FILE=/dev/null; kubectl get pods`,
 	} {
 		r := scan.Command(text, scan.Env{})
 		if len(r.Opaque)+len(r.Unknown) > 0 {

@@ -67,6 +67,7 @@ func (sh *shell) environOf(names, program string, pos policy.Pos) {
 func (sh *shell) environ(name string, f field, pos policy.Pos) {
 	named := func(list []string) bool { return slices.Contains(list, name) }
 	switch {
+	case f.text == "$"+name, name == "HOME" && f.text == "~": // is what it was
 	case named(variablesRun[:]):
 		if f.text = strings.TrimLeft(f.text, "|-"); !f.exact || !slices.Contains(plainViewers[:], f.text) {
 			sh.code("shell", f, pos)
@@ -131,10 +132,52 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		}
 	case name == "IFS", name == "CDPATH": // are followed
 	case named(variablesSettings[:]), profiles.Obeyed(name):
-		if f.text != "" || !f.exact {
+		if (f.text != "" || !f.exact) && !choosesNothing(name, f) {
 			sh.unknownAt(pos, "programs obey "+name)
 		}
 	}
+}
+
+// choosesNothing says that by this value of a variable that they obey programs take
+// nothing from elsewhere: it is a place of the user's own, a switch, or options that
+// name no file.
+func choosesNothing(name string, f field) bool {
+	v := f.text
+	switch {
+	case v == "/dev/null", !strings.Contains(v, "..") && (strings.HasPrefix(v, "$HOME/.") || strings.HasPrefix(v, "~/.")):
+		return true
+	case !f.exact:
+		return false
+	}
+	switch name {
+	case "CARGO_TARGET_DIR":
+		return true // where results go
+	case "GIT_DIR":
+		return v == ".git"
+	case "GOENV":
+		return v == "off"
+	case "MAVEN_OPTS", "GRADLE_OPTS", "PYTEST_ADDOPTS", "RUSTFLAGS":
+		return namesNoFile(v)
+	case "CARGO_BUILD_JOBS", "PYTHONBREAKPOINT", "PYTHONWARNINGS":
+		return isSwitch(v)
+	}
+	return strings.HasPrefix(name, "CGO_") && namesNoFile(v) ||
+		(strings.HasPrefix(name, "GDK_") || strings.HasPrefix(name, "GIT_TRACE") || strings.HasPrefix(name, "MALLOC_")) && isSwitch(v)
+}
+
+func isSwitch(v string) bool {
+	return slices.Contains([]string{"default", "error", "false", "ignore", "true"}, v) || strings.Trim(v, "0123456789") == ""
+}
+
+// namesNoFile says that all words are among the usual options: -O2, -Wall, -Xmx2g, -q,
+// -D warnings.
+func namesNoFile(v string) bool {
+	for _, word := range strings.Fields(v) {
+		if ok, _ := regexp.MatchString(`^(?:-O\w?|-g|-D\w*|-A|-W[a-z0-9=-]*|-Xm[sx]\d+[kmgKMG]?|-[qvxs]+|-std=[\w+]+|warnings|dead_code|unused)$`, word); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // leads reads a variable whose value is a host. One that is passed on from

@@ -172,12 +172,8 @@ func isSwitch(v string) bool {
 // namesNoFile says that all words are among the usual options: -O2, -Wall, -Xmx2g, -q,
 // -D warnings.
 func namesNoFile(v string) bool {
-	for _, word := range strings.Fields(v) {
-		if ok, _ := regexp.MatchString(`^(?:-O\w?|-g|-D\w*|-A|-W[a-z0-9=-]*|-Xm[sx]\d+[kmgKMG]?|-[qvxs]+|-std=[\w+]+|warnings|dead_code|unused)$`, word); !ok {
-			return false
-		}
-	}
-	return true
+	usual := regexp.MustCompile(`^(?:-O\w?|-g|-D\w*|-A|-W[a-z0-9=-]*|-Xm[sx]\d+[kmgKMG]?|-[qvxs]+|-std=[\w+]+|warnings|dead_code|unused)$`)
+	return !slices.ContainsFunc(strings.Fields(v), func(word string) bool { return !usual.MatchString(word) })
 }
 
 // leads reads a variable whose value is a host. One that is passed on from

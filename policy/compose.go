@@ -253,7 +253,7 @@ func (s *Set) settle(approve Approve, accepted []string) {
 			e.Effect = min(e.Effect, Confirm)
 		}
 		for j := range s.ceilings {
-			if o := s.ceilings[j].of(e.Capability); len(o) > 0 && o[0].Effect == Confirm {
+			if s.ceilings[j].asks(e) {
 				e.Effect = min(e.Effect, Confirm)
 			}
 		}
@@ -268,6 +268,20 @@ func (s *Set) settle(approve Approve, accepted []string) {
 		}
 	}
 	s.pool.sort()
+}
+
+// asks says whether a layer wants something of what e is about confirmed. What it allows
+// of a part leaves the rest to the entries below, unless e is about that part alone.
+func (l *layer) asks(e *Entry) bool {
+	for _, o := range l.of(e.Capability) {
+		if o.Effect == Confirm {
+			return true
+		}
+		if !o.Constraints.narrows() && o.Expires.IsZero() || o.Effect == Allow && o.Key() == e.Key() {
+			return false
+		}
+	}
+	return false
 }
 
 func (s *Set) askHosts(e *Entry) bool {

@@ -308,6 +308,27 @@ func TestCeilingKeepsDenials(t *testing.T) {
 	}
 }
 
+// What a ceiling allows of a part without a question leaves the rest to be asked about.
+func TestCeilingAsksAboutTheRest(t *testing.T) {
+	const part = `{"capability":"filesystem.write","effect":"allow","priority":5,"constraints":{"resource_scope":["a"]}}`
+	for _, c := range []struct {
+		manifest, ceiling string
+		asked             int
+	}{
+		{`{"capability":"filesystem.write","effect":"allow","constraints":{"workspace_only":true}}`, part, 1},
+		{`{"capability":"filesystem.write","effect":"allow","constraints":{"resource_scope":["b"]}}`, part, 1},
+		{part, part, 0},
+		{`{"capability":"filesystem.write","effect":"allow","constraints":{"resource_scope":["b"]}}`, `{"capability":"filesystem.write","effect":"allow","priority":5}`, 0},
+	} {
+		in := policy.Input{Tier: policy.Approved,
+			Documents:  []*policy.Document{parse(t, "m.json", `{"permissions":[`+c.manifest+`]}`)},
+			Narrowings: []*policy.Document{parse(t, "c.json", `{"permissions":[`+c.ceiling+`,{"capability":"filesystem.write","effect":"confirm"}]}`)}}
+		if got := len(compose(t, in).Pending()); got != c.asked {
+			t.Errorf("%s under %s: %d questions, want %d", c.manifest, c.ceiling, got, c.asked)
+		}
+	}
+}
+
 // TestPublicHosts: an entry that names no host is about public ones, for tools as in a
 // run; but for a deny, and for the user's grant of the whole network.
 func TestPublicHosts(t *testing.T) {

@@ -54,7 +54,7 @@ func parsed(t *testing.T, fsys fs.FS) (string, *policy.Set) {
 	for _, line := range []string{"[[", "capability", "effect", "constraints"} {
 		all = strings.ReplaceAll(all, "\n#"+line, "\n"+line)
 	}
-	if strings.Contains(all, "[[") {
+	if strings.Contains(all, "\n[[") {
 		if _, err := policy.ParseManifest("skillrun.toml", []byte(all)); err != nil {
 			t.Errorf("with what is aside: %v\n%s", err, all)
 		}

@@ -147,10 +147,9 @@ var answers = []struct{ want, query, why string }{
 	{"deny", "@link S/SKILL.md W/s", "another name makes it writable"},
 	{"deny", "@link /opt/homebrew/bin/git W/g", "another name makes it writable"},
 	{"deny", "@link W/.git/config W/c", "another name makes it writable"},
-	{"allow", "@clone S/SKILL.md W/s", "a copy of what may be read"},
-	{"allow", "@clone /usr/bin/env W/env", "a copy of what may be read"},
+	{"deny", "@clone W/sub T/x", "a copy of a secret, in its directory"},
 	{"deny", "@clone W/.env W/e", "a copy of a secret"},
-	{"deny", "@clone H/.ssh/id_ed25519 W/k", "a copy of a secret"},
+	{"deny", "@clone W/main.py W/copy.py", "what is copied is not asked for file by file"},
 	// Programs.
 	{"allow", "@exec /bin/sh", "programs of the system"},
 	{"allow", "@exec /usr/bin/python3", "programs of the system"},

@@ -10,13 +10,13 @@ import (
 )
 
 // denyOps lists the operations that a denial of an access refuses: the
-// wildcard and every leaf, second names and copies of the same file, and
-// sockets, which file rules do not stop.
+// wildcard and every leaf, second names of the same file, and sockets, which
+// file rules do not stop.
 var denyOps = [...]struct {
 	access profiles.Access
 	ops    []string
 }{
-	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-test-existence", "file-clone", "file-link", "network-outbound"}},
+	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-test-existence", "file-link", "network-outbound"}},
 	{profiles.Write, []string{"file-write-data", "file-write-mode", "file-write-owner", "file-write-times", "file-write-xattr", "file-write-flags", "file-write-finderinfo", "file-write-acl", "file-write-setugid", "file-link", "network-outbound"}},
 	{profiles.Create, []string{"file-write-create", "network-bind"}},
 	{profiles.Execute, []string{"process-exec*", "process-exec-interpreter", "file-map-executable"}},

@@ -22,7 +22,7 @@ func TestEdges(t *testing.T) {
 			"network-outbound unix:/data/s": "deny", "@stat /data/s": "allow", "@stat /data/s/x": "deny", "@link /data/o /data/t": "allow",
 		}},
 		{"a denial of writing alone", profiles.Denial{Path: d + "/s", Access: profiles.Write}, nil, map[string]string{
-			"@read /data/s": "allow", "@write /data/s": "deny", "@link /data/s /data/t": "deny", "@clone /data/s /data/t": "allow", "file-write-mode /data/s": "deny",
+			"@read /data/s": "allow", "@write /data/s": "deny", "@link /data/s /data/t": "deny", "file-write-mode /data/s": "deny",
 			"@create /data/s/x": "allow",
 		}},
 		{"an absent name in any case", profiles.Denial{Path: d + "/Sk/key", Access: all}, nil, map[string]string{

@@ -82,6 +82,7 @@ var escapes = []struct{ queries, why, in string }{
 	{"@create H/Library/LaunchAgents/x.plist; @create /Library/LaunchDaemons/x.plist; @create H/.zshenv; @write H/.zshrc; @create H/.ssh/authorized_keys; @create H/.SSH/authorized_keys; @create H/.\u017fsh; @create H/.\u00dfh; @create H/.\u1e9eH; @create /private/var/at/tabs/ann; @create /Applications/x.app; @create H/Applications/x.app; @create /usr/local/bin/git; @create /opt/homebrew/bin/x; @create H/.pyenv/shims/x; @write /private/etc/hosts; @create /private/etc/periodic/daily/x; @create H/Library/Preferences/x.plist; @create H/.config/git/config; @create H/.gitconfig", "what starts later, outside", ""},
 	{"@create W/.git/hooks/x; @write W/.git/config; @create W/.git/HOOKS/x; @create W/.git/con\ufb01g.worktree; @create W/.vscode/tasks.json; @create W/.VSCODE; @create W/.claude; @create W/.CLAUDE/x; @create W/.github; @create W/.github/work\ufb02ows/x.yml; @create W/.ba\u017fh_pro\ufb01le; @create W/.envrc; @create W/.mcp.json; @create W/.venv/bin/python; @create W/skillguard-manife\ufb06.json; @write S/SKILL.md; @create S/x; @unlink S", "what starts later, in the workspace", ""},
 	{"@read W/.env; @read W/.Env; @read W/sub/deep/.env; @read W/id_rsa; @read W/.htpa\u00dfwd; @clone W/.env W/x; @link W/.env W/x; @rename W/.env W/x; @rename W/sub W/y; @rename W/sub/deep T/y; @link H/.ssh/id_rsa W/x; @clone H/.ssh/id_rsa W/x; @rename H/.ssh W/x", "secrets under another name", ""},
+	{"@clone W/sub T/x; @clone W T/x; @clone H W/x; @clone W/main.py W/x; @clone S W/x; @clone T W/x", "a clone of a directory takes along what is denied in it", ""},
 	{"@rename W/.git W/g; @rename W/x W/.git; @rename W/c W/.claude; @rename T/c W/.vscode; @rename T/hooks W/.git/hooks; @rename W W2; @create W; @unlink W; @rename H /Users/ann2; @rename H/work H/w; @unlink T", "moving what is protected away, or something else in", ""},
 	{"@link /usr/bin/env W/x; @link S/SKILL.md W/x; @link W/.git/config T/x; @link /opt/homebrew/bin/git T/x", "a second name that can be written", ""},
 	{"@exec W/x; @exec T/x; @exec T/home/x; process-exec-interpreter W/x; file-map-executable W/x.dylib; file-map-executable T/x.dylib; @exec H/bin/x; @exec /private/tmp/x; @exec /Applications/Utilities/Terminal.app/Contents/MacOS/Terminal", "running what was written", ""},
@@ -92,7 +93,7 @@ var escapes = []struct{ queries, why, in string }{
 // accessOf is what a profile has to grant for an operation on a file.
 var accessOf = map[string]profiles.Access{
 	"@read": profiles.Read, "@write": profiles.Write, "@create": profiles.Create, "@unlink": profiles.Delete, "@exec": profiles.Execute,
-	"@rename": profiles.Delete, "@link": profiles.Read | profiles.Write, "@clone": profiles.Read, "process-exec-interpreter": profiles.Execute, "file-map-executable": profiles.Execute,
+	"@rename": profiles.Delete, "@link": profiles.Read | profiles.Write, "process-exec-interpreter": profiles.Execute, "file-map-executable": profiles.Execute,
 	"file-write-mode": profiles.Write, "file-write-owner": profiles.Write, "file-write-flags": profiles.Write, "file-write-xattr": profiles.Write, "file-write-times": profiles.Write,
 }
 

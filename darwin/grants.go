@@ -12,8 +12,8 @@ var grantOps = [...]struct {
 	access profiles.Access
 	ops    []string
 }{
-	// file-clone asks about the source: a copy is a read.
-	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr", "file-clone"}},
+	// Never file-clone: a clone of a directory takes along what is denied in it.
+	{profiles.Read, []string{"file-read*", "file-read-data", "file-read-metadata", "file-read-xattr"}},
 	{profiles.Write, []string{"file-write-data"}}, // and metadataOps
 	// What the run made it may remove, and Seatbelt cannot tell who made it:
 	// what existed is pinned by name.

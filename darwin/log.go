@@ -27,7 +27,7 @@ type Denied struct {
 // file.
 func (d *Denied) Access() profiles.Access {
 	switch {
-	case strings.HasPrefix(d.Operation, "file-read"), d.Operation == "file-clone":
+	case strings.HasPrefix(d.Operation, "file-read"):
 		return profiles.Read
 	case d.Operation == "file-write-create", d.Operation == "file-link", d.Operation == "file-mknod":
 		return profiles.Create

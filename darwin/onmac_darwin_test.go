@@ -101,6 +101,9 @@ func byNumber(file string) string {
 	return fmt.Sprintf("/.vol/%d/%d", s.Dev, s.Ino)
 }
 
+// cloned clones by clonefileat(2), system call 462: cp(1) copies where that is refused.
+const cloned = `/usr/bin/perl -e 'exit(syscall(462, -2, $ARGV[0], -2, $ARGV[1], 0) != 0)' "$1" "$2"`
+
 // attempts lists them; renameatx_np(2) with RENAME_SWAP has no program, and is
 // system call 488.
 func attempts(root string, port int) []attempt {
@@ -115,13 +118,14 @@ func attempts(root string, port int) []attempt {
 			attempt{"stat " + p, `/usr/bin/stat "$1" >/dev/null`, []string{at(p)}, []sbpl.Query{file("file-read-metadata", p)}},
 			attempt{"rename " + p, `/bin/mv "$1" "$2"`, []string{at(p), at("tmp/moved")}, []sbpl.Query{file("file-write-unlink", p), file("file-write-create", "tmp/moved")}},
 			attempt{"link " + p, `/bin/ln "$1" "$2"`, []string{at(p), at("tmp/linked")}, []sbpl.Query{file("file-link", p), file("file-write-create", "tmp/linked")}},
-			attempt{"clone " + p, `/bin/cp -c "$1" "$2"`, []string{at(p), at("tmp/cloned")}, []sbpl.Query{file("file-clone", p), file("file-read-data", p), file("file-write-create", "tmp/cloned")}},
+			attempt{"clone " + p, cloned, []string{at(p), at("tmp/cloned")}, []sbpl.Query{file("file-clone", p), file("file-write-create", "tmp/cloned")}},
 			attempt{"chmod " + p, `/bin/chmod 600 "$1"`, []string{at(p)}, []sbpl.Query{file("file-write-mode", p)}})
 	}
 	for _, p := range []string{"ws/new", "ws/.envrc", "ws/.ENVRC", "ws/.git/hooks/pre-commit", "ws/.claude", "ws/clone", "tmp/new", "home/new", "skill/new"} {
 		all = append(all, attempt{"create " + p, `/bin/mkdir "$1"`, []string{at(p)}, []sbpl.Query{file("file-write-create", p)}})
 	}
 	for _, p := range []string{"ws/sub", "ws/.git", "ws/.vscode"} {
+		all = append(all, attempt{"clone " + p, cloned, []string{at(p), at("tmp/cloned")}, []sbpl.Query{file("file-clone", p), file("file-write-create", "tmp/cloned")}})
 		all = append(all, attempt{"rename " + p, `/bin/mv "$1" "$2"`, []string{at(p), at("tmp/dir")}, []sbpl.Query{file("file-write-unlink", p), file("file-write-create", "tmp/dir")}})
 	}
 	for _, p := range []string{"ws/main.py", "ws/.env", "home/.ssh/id"} {

@@ -127,7 +127,7 @@ func TestReadDenials(t *testing.T) {
 	}
 	for op, access := range map[string]profiles.Access{
 		"file-read-data": profiles.Read, "file-write-data": profiles.Write, "file-write-create": profiles.Create,
-		"file-write-unlink": profiles.Delete, "process-exec*": profiles.Execute, "mach-lookup": 0,
+		"file-write-unlink": profiles.Delete, "process-exec*": profiles.Execute, "mach-lookup": 0, "file-clone": 0,
 	} {
 		if got := (&darwin.Denied{Operation: op}).Access(); got != access {
 			t.Errorf("%s: %s, want %s", op, got, access)

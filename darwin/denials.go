@@ -211,14 +211,13 @@ func merge(out []cover, v cover) []cover {
 // obeyed by anybody, and other programs' certificates are called *.pem, so
 // they count at their place only. So that one moved out cannot be read, the
 // directories above what exists are pinned; where nobody looked what exists,
-// names that may not be read count everywhere, too.
+// names count everywhere if one of their places has something to move.
 func (c *compiler) stem(d *profiles.Denial, places, roots []string) string {
 	var alternatives []string
-	planted := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0
 	spread := false
 	for _, p := range places {
 		alternatives = append(alternatives, strings.TrimSuffix(c.root(p), "/"))
-		spread = spread || (planted || c.facts.Exists == nil) && c.grantedBelow(p)&profiles.Create != 0
+		spread = spread || c.spreads(d, p)
 	}
 	for _, r := range roots {
 		if spread && !slices.ContainsFunc(places, func(p string) bool { return profiles.Within(p, r) }) {
@@ -227,6 +226,14 @@ func (c *compiler) stem(d *profiles.Denial, places, roots []string) string {
 	}
 	slices.Sort(alternatives)
 	return "^(" + strings.Join(slices.Compact(alternatives), "|") + ")/([^/]+/)*"
+}
+
+// spreads says whether a pattern with a place there counts in every tree where the
+// run may create.
+func (c *compiler) spreads(d *profiles.Denial, place string) bool {
+	below := c.grantedBelow(place)
+	planted := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0
+	return planted && below&profiles.Create != 0 || c.facts.Exists == nil && below&(profiles.Create|profiles.Delete) != 0
 }
 
 // holders lists the existing directories that match the first component of

@@ -168,11 +168,14 @@ func (m *lawCase) complete() {
 	}
 	for _, d := range m.profile.Denials {
 		m.denials = append(m.denials, d)
-		reaches := slices.ContainsFunc(m.rules, func(r profiles.PathRule) bool {
-			return r.Access&profiles.Create != 0 && (under(d.Path, r.Path) || r.Tree && under(r.Path, d.Path))
-		})
-		written := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0
-		if d.Match == "" || !reaches || !written && m.facts.Exists != nil {
+		reaches := func(access profiles.Access) bool {
+			return slices.ContainsFunc(m.rules, func(r profiles.PathRule) bool {
+				return r.Access&access != 0 && (under(d.Path, r.Path) || r.Tree && under(r.Path, d.Path))
+			})
+		}
+		written := !d.UnlessMade && d.Class != profiles.Sensitive && d.Access&(profiles.Write|profiles.Create) != 0 && reaches(profiles.Create)
+		unlisted := m.facts.Exists == nil && reaches(profiles.Create|profiles.Delete)
+		if d.Match == "" || !written && !unlisted {
 			continue
 		}
 		for _, root := range roots {

@@ -28,11 +28,18 @@ func mapped(names ...string) fstest.MapFS {
 // what is there, in which the workspace may be written and deleted.
 func holds(t *testing.T, fsys fs.FS, queries ...string) {
 	t.Helper()
+	holdsWith(t, fsys, []profiles.PathRule{tree(workspace, rw|profiles.Delete, "filesystem.delete")}, 1000, queries...)
+}
+
+// holdsWith is holds with other grants, and at most so many entries looked at for what
+// exists.
+func holdsWith(t *testing.T, fsys fs.FS, grants []profiles.PathRule, limit int, queries ...string) {
+	t.Helper()
 	p, f := small(), standardFacts()
-	p.Paths = []profiles.PathRule{tree(workspace, rw|profiles.Delete, "filesystem.delete")}
+	p.Paths = grants
 	p.Denials = append(profiles.WorkspaceSecrets(workspace), profiles.ControlFiles(workspace)...)
 	p, _ = darwin.WithLinked(fsys, p, 1000)
-	f.Exists, f.Contents = darwin.Look(fsys, p, 1000)
+	f.Exists, f.Contents = darwin.Look(fsys, p, limit)
 	policy, err := darwin.Compile(p, f)
 	if err != nil {
 		t.Fatal(err)
@@ -93,5 +100,20 @@ func TestRepositoryMade(t *testing.T) {
 	holds(t, mapped("W/.git/HEAD", "W/.git/info/exclude"), append(queries("deny"), "allow: @create W/.git/index.lock")...)
 	for _, there := range []string{"W/.git", "W/.GIT", "W/.git -> x", "W/.GIT/HEAD"} {
 		holds(t, mapped(there), "deny: @create W/.git", "deny: @write W/.git", "deny: @unlink W/.git")
+	}
+}
+
+// TestMovedOut: a directory above a secret stays where the run may delete and not
+// create, too, and so does one that is granted by its name alone.
+func TestMovedOut(t *testing.T) {
+	t.Parallel()
+	fsys := mapped("W/sub/deep/.env", "W/free/x")
+	for _, grants := range [][]profiles.PathRule{
+		{tree(workspace, profiles.Read|profiles.Delete, "filesystem.delete")},
+		{tree(workspace, profiles.Read, "filesystem.read"), {Path: workspace + "/sub", Access: profiles.Delete}, {Path: workspace + "/free", Access: profiles.Delete}},
+		{tree(workspace, profiles.Read, "filesystem.read"), {Path: workspace + "/sub", Access: profiles.Create}, {Path: workspace + "/free", Access: profiles.Delete}},
+	} {
+		holdsWith(t, fsys, grants, 1000, "deny: @rename W/sub T/s", "deny: @read W/sub/deep/.env", "allow: @rename W/free T/f", "allow: @read T/s/deep/.env")
+		holdsWith(t, fsys, grants, 0, "allow: @rename W/free T/f", "deny: @read T/s/deep/.env", "allow: @read T/s/deep/x")
 	}
 }

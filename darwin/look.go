@@ -9,7 +9,7 @@ import (
 )
 
 // Look lists what the compiler wants to know exists: of denied paths and what
-// lies above them, and inside trees where the run may create, the names that
+// lies above them, and inside what the run may create or delete, the names that
 // patterns cover and the directories that hold such names. fsys is the
 // machine's file system, rooted at "/".
 //
@@ -32,8 +32,8 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 	l.exists = append(l.exists, "/")
 	for i := range p.Paths {
 		r := &p.Paths[i]
-		if r.Tree && r.Access&profiles.Create != 0 {
-			l.keep = !deletes(p, r.Path)
+		if r.Access&(profiles.Create|profiles.Delete) != 0 {
+			l.keep = r.Tree && !deletes(p, r.Path)
 			l.walk(r.Path)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"skillrun/audit/private"
 	"skillrun/policy"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 )
 
@@ -353,23 +354,23 @@ func (c *configuration) allowGaps() (gaps []string) {
 }
 
 // grants are those for every run and those for this skill, if there is one.
-func (c *configuration) grants(skill *loadedSkill) (grants []policy.Entry) {
+func (c *configuration) grants(of *loadedSkill, places skill.Places) (grants []policy.Entry) {
 	for _, f := range c.files {
 		grants = append(grants, f.Grants...)
 	}
-	if skill != nil {
-		grants = append(grants, c.skillGrants(skill.Dir, skill.placed)...)
+	if of != nil {
+		grants = append(grants, c.skillGrants(of.Dir, of.placed, places)...)
 	}
 	return grants
 }
 
 // skillGrants are those for one skill: by its directory, or by the directory's
-// name where the user installed it, as its tier by its place alone tells. What a
-// skill calls itself has no part in it.
-func (c *configuration) skillGrants(dir string, tier policy.Tier) (grants []policy.Entry) {
+// name where the user installed it, as its tier by its place alone tells, and no
+// other skill brought it along. What a skill calls itself has no part in it.
+func (c *configuration) skillGrants(dir string, tier policy.Tier, places skill.Places) (grants []policy.Entry) {
 	for _, f := range c.files {
 		for _, s := range f.Skills {
-			if s.Name == dir || s.Name == filepath.Base(dir) && tier >= policy.Approved {
+			if s.Name == dir || s.Name == filepath.Base(dir) && tier >= policy.Approved && places.Around(dir) == "" {
 				grants = append(grants, s.Grants...)
 			}
 		}

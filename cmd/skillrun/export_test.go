@@ -85,7 +85,17 @@ func Settings(h *profiles.Host) (preset string, denies bool, ends, grants int, e
 	var s session.Settings
 	err = c.session(h, &s)
 	_, denies = s.Asker.(session.DenyAll)
-	return c.preset(), denies, len(c.approvals()), len(c.grants(nil)) + len(c.allowGaps()), err
+	return c.preset(), denies, len(c.approvals()), len(c.grants(nil, skill.Places{})) + len(c.allowGaps()), err
+}
+
+// SkillGrants is how much the configuration of a host grants to the skill in a directory.
+func SkillGrants(h *profiles.Host, places skill.Places, dir string) (int, error) {
+	c, err := loadConfiguration(h, "", "")
+	if err != nil {
+		return 0, err
+	}
+	tier, _ := places.Trust(dir, nil)
+	return len(c.skillGrants(dir, tier, places)), nil
 }
 
 // ChangedSince says whether a file may have changed since a time.

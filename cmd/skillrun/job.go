@@ -275,7 +275,7 @@ func (j *job) settings(c *cli.Context, config *configuration, in *policy.Input) 
 		}
 		in.Grants = append(in.Grants, e)
 	}
-	for _, e := range config.grants(j.skill) {
+	for _, e := range config.grants(j.skill, j.places()) {
 		if to, alone := j.ledOut(&e); to != "" && !alone {
 			j.findings = append(j.findings, policy.Finding{Pos: e.Pos, What: fmt.Sprintf("%s is not granted: a link that a run may have made leads to %s", e.Capability, quote(to))})
 		}

@@ -86,12 +86,12 @@ func newDecider(c *cli.Context, id, project string) (*decider, error) {
 	}
 	d.settings = session.Settings{
 		Dir: dir, Workspace: workspace, Home: home, User: d.host.User, Places: places, Preset: p,
-		Grants: config.grants(nil), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
+		Grants: config.grants(nil, places), Ceilings: config.ceilings, Narrowings: config.narrowings, Floors: config.floors(), Limits: config.limits(),
 		Readable: readable(d.host),
 		Remote:   func(dir, name string) (string, bool) { return policy.GitRemote(d.host, dir, name) },
 		SkillGrants: func(dir string, tier policy.Tier) []policy.Entry {
 			placed, _ := places.Trust(dir, nil)
-			return config.skillGrants(dir, min(tier, placed))
+			return config.skillGrants(dir, min(tier, placed), places)
 		},
 		Approvals: config.approvals(),
 		Protected: func() *policy.Protected {

@@ -15,6 +15,7 @@ import (
 
 	skillrun "skillrun/cmd/skillrun"
 	"skillrun/policy"
+	"skillrun/policy/skill"
 	"skillrun/profiles"
 	"skillrun/sandbox/sandboxtest"
 )
@@ -254,6 +255,24 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	}
 	if _, err := skillrun.Floors(h); err == nil && os.Geteuid() != 0 { // whom no mode keeps out
 		t.Error("a ceiling that cannot be read is passed over")
+	}
+}
+
+// What the configuration grants an installed skill by its name is not for one of the
+// same name that came within another.
+func TestGrantsOfTheSameName(t *testing.T) {
+	a := newAgent(t)
+	a.write("home/.config/skillrun/config.toml", "[skills.pdf]\ngrants = [\"filesystem.read:~/x\"]\n[skills.\""+a.root+"/home/.claude/skills/other/doc\"]\ngrants = [\"filesystem.read:~/x\"]\n")
+	h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/")}
+	places := skill.Places{Home: h.Home}
+	want := map[string]int{"pdf": 1, "group/pdf": 1, "other": 0, "other/pdf": 0, "other/doc": 1}
+	for dir := range want {
+		a.write("home/.claude/skills/"+dir+"/SKILL.md", "")
+	}
+	for dir, n := range want {
+		if got, err := skillrun.SkillGrants(h, places, a.root+"/home/.claude/skills/"+dir); err != nil || got != n {
+			t.Errorf("%s: %d grants, %v; want %d", dir, got, err, n)
+		}
 	}
 }
 

@@ -362,7 +362,7 @@ func (s *Session) settle(k *candidateSkill, effect policy.Effect) {
 // that, too, brings them into the session.
 func (s *Session) implied(ctx context.Context, files []string, dir string) (needs []judged, err error) {
 	for _, f := range files {
-		at := s.skillDir(s.resolve(f, dir))
+		at := s.set.Places.Around(s.resolve(f, dir))
 		if at == "" || s.skillAt(at) != nil {
 			continue
 		}
@@ -376,26 +376,4 @@ func (s *Session) implied(ctx context.Context, files []string, dir string) (need
 		needs = append(needs, found...)
 	}
 	return needs, nil
-}
-
-// skillDir gives the directory of the skill that a resolved path lies in, by
-// the places where agents look; "" if it lies in none.
-func (s *Session) skillDir(path string) string {
-	where := s.set.Places.Locate(path)
-	if where.Root == "" {
-		return ""
-	}
-	root := where.Root
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
-	}
-	found := ""
-	for d := filepath.Dir(path); d != root && profiles.Within(root, d); d = filepath.Dir(d) {
-		for _, name := range [...]string{"SKILL.md", "skill.md"} {
-			if _, err := os.Lstat(filepath.Join(d, name)); err == nil {
-				found = d
-			}
-		}
-	}
-	return found
 }

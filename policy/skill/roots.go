@@ -116,6 +116,27 @@ func (p Places) Locate(dir string) Located {
 	return Located{}
 }
 
+// Around gives the directory of the skill that a resolved path lies in, by the
+// roots; "" if it lies in none. What lies within a skill is that skill's, whatever
+// it says.
+func (p Places) Around(path string) (dir string) {
+	root := p.Locate(path).Root
+	if root == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	for d := filepath.Dir(path); d != root && profiles.Within(root, d); d = filepath.Dir(d) {
+		for _, name := range headerNames {
+			if _, err := os.Lstat(filepath.Join(d, name)); err == nil {
+				dir = d
+			}
+		}
+	}
+	return dir
+}
+
 // Found is a skill that an agent would find.
 type Found struct {
 	Located

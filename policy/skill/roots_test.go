@@ -131,6 +131,26 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// What lies within a skill is that skill's, whatever it says of itself.
+func TestAround(t *testing.T) {
+	p, top := machine(t)
+	for path, want := range map[string]string{
+		"/home/.claude/skills/one":                "",
+		"/home/.claude/skills/one/run.py":         "/home/.claude/skills/one",
+		"/home/.claude/skills/one/inner":          "/home/.claude/skills/one",
+		"/home/.claude/skills/one/inner/run.py":   "/home/.claude/skills/one",
+		"/home/.claude/skills/group/two/run.py":   "/home/.claude/skills/group/two",
+		"/home/.claude/skills/notaskill/run.py":   "",
+		"/home/.cursor/skills/run.py":             "",
+		"/home/elsewhere/run.py":                  "",
+		"/proj/.claude/skills/six/scripts/run.py": "/proj/.claude/skills/six",
+	} {
+		if got := strings.TrimPrefix(p.Around(top+path), top); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // A row without a source is a guess that looks like knowledge.
 func TestRoots(t *testing.T) {
 	seen := map[string]bool{}

@@ -43,14 +43,21 @@ func (c *compiler) receipt() profiles.Receipt {
 	kernel(profiles.ClauseKernel, "drivers, mounts, firmware and task ports are closed; system calls as such are not filtered")
 
 	c.keepClause(add)
-	if c.facts.HideNames || !c.deniesReads() {
+	switch {
+	case !c.deniesReads():
 		kernel(profiles.ClauseStat, "")
-	} else {
+	case c.facts.HideNames:
+		kernel(profiles.ClauseStat, "whether a denied name is there can be found out, its size and times cannot")
+	default:
 		add(profiles.ClauseStat, profiles.None, "", "a denied name itself can be listed and looked at, what lies beneath cannot")
 	}
 	kernel(profiles.ClauseCmdline, "")
 	kernel(profiles.ClauseLoad, "")
-	kernel(profiles.ClauseLater, "")
+	if c.movesLater() {
+		add(profiles.ClauseLater, profiles.None, "", "a directory that a secret comes into during the run can be moved to where its name is not denied")
+	} else {
+		kernel(profiles.ClauseLater, "")
+	}
 	if p.Process.Create {
 		add(profiles.ClauseShm, profiles.None, "", "POSIX names that begin with /mp-, /loky-, /psm_ or /__KMP_ are shared with the user's other programs; all others are refused")
 	} else {
@@ -144,6 +151,18 @@ func (c *compiler) keepClause(add addClause) {
 func (c *compiler) deniesReads() bool {
 	for i := range c.denials {
 		if c.denials[i].Access&profiles.Read != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// movesLater says whether a directory may be moved that no secret lay in at the
+// start: one that comes there is denied by its place.
+func (c *compiler) movesLater() bool {
+	for i := range c.denials {
+		d := &c.denials[i]
+		if d.Match != "" && d.Access&profiles.Read != 0 && c.grantedBelow(d.Path)&(profiles.Create|profiles.Delete) != 0 && !c.spreads(d, d.Path) {
 			return true
 		}
 	}

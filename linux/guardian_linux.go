@@ -71,7 +71,7 @@ const (
 
 	// reapMost is how many ends and stops are taken before the clock is looked at,
 	// or what is left is killed, again.
-	reapMost = 4096
+	reapMost = 1024
 
 	// signalSize is the kernel's sigset size in bytes.
 	signalSize = 8

@@ -264,9 +264,9 @@ func TestManyEnded(t *testing.T) {
 		if err := unix.Mkfifo(filepath.Join(dir, "wait"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, state := start(t, f, dir, "exec 3<>wait; i=0; while [ $i -lt 5000 ]; do : & i=$((i+1)); done; wait; i=0; while [ $i -lt 2000 ]; do read x <&3 & i=$((i+1)); done; echo $!")
-		if last, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || last == 0 || state.Killed != 2000 {
-			t.Errorf("%q, %d processes were ended, want 2000", out, state.Killed)
+		out, state := start(t, f, dir, "exec 3<>wait; i=0; while [ $i -lt 1100 ]; do : & i=$((i+1)); done; wait; i=0; while [ $i -lt 1100 ]; do read x <&3 & i=$((i+1)); done; echo $!")
+		if last, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || last == 0 || state.Killed != 1100 {
+			t.Errorf("%q, %d processes were ended, want 1100", out, state.Killed)
 		}
 	})
 }
@@ -297,7 +297,7 @@ func TestStartUnderLoad(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	for _, procs := range []int{1, runtime.NumCPU()} {
 		old := runtime.GOMAXPROCS(procs)
-		for range 50 {
+		for range 25 {
 			out, state := start(t, f, dir, "echo ok")
 			if out != "ok\n" || state.Status != 0 {
 				t.Fatalf("with %d processors: status %v, output %q", procs, state.Status, out)

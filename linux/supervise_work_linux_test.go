@@ -119,8 +119,6 @@ func TestSupervisedWork(t *testing.T) {
 			script: `cat <<< here; diff <(echo 1) <(echo 1); echo x > /dev/null; echo e > /dev/stderr; echo o > /proc/self/fd/1; mkfifo p; (echo through > p &) ; read x < p; test $x = through
 				set -o noclobber; ! echo y > old; set +o noclobber; echo a >> old; tee -a old <<< b >/dev/null; mktemp; mktemp -d; install -m 755 old new; ln -sf new l; ln -sf old l; mv -f l l2; touch -d @5 old new; truncate -s 100 new; dd if=/dev/zero of=new bs=1k count=2 conv=notrunc status=none; rm new l2; seq 100 | sort -n --parallel=2 -S 10k -T "$TMPDIR" | tail -1; echo > /tmp/sr-scratch; test -e "$TMPDIR/sr-scratch"
 				python3 -c "import os, struct; os.setxattr('old', 'system.posix_acl_access', struct.pack('<I' + 'HHI' * 3, 2, 1, 6, 0xffffffff, 4, 4, 0xffffffff, 32, 0, 0xffffffff))"; test $(stat -c %a old) = 640`},
-		{name: "go build", needs: "go", before: `printf 'module x\n' > go.mod; printf 'package main\nfunc main(){println(1)}\n' > m.go; go build -o warm . && rm warm`,
-			script: `GOFLAGS=-mod=mod GOCACHE=$PWD/cache go build -o prog . ; ./prog; go vet . || true`},
 	} {
 		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
 			sandboxtest.Program(t, w.needs)

@@ -10,13 +10,18 @@ import (
 	"skillrun/profiles"
 )
 
-// mapped is a workspace "W" of files without contents, "a -> b" for links.
+// mapped is a workspace "W" of files without contents, "a -> b" for links, "a =" for
+// sockets.
 func mapped(names ...string) fstest.MapFS {
 	m := fstest.MapFS{}
 	for _, n := range names {
 		name, target, link := strings.Cut(n, " -> ")
+		name, socket := strings.CutSuffix(name, " =")
 		name = workspace + strings.TrimPrefix(name, "W")
 		m[name[1:]] = &fstest.MapFile{Mode: 0o644}
+		if socket {
+			m[name[1:]] = &fstest.MapFile{Mode: fs.ModeSocket | 0o666}
+		}
 		if link {
 			m[name[1:]] = &fstest.MapFile{Mode: fs.ModeSymlink | 0o777, Data: []byte(target)}
 		}
@@ -73,6 +78,13 @@ func TestLinked(t *testing.T) {
 		"deny: @unlink W/svc", "deny: @create W/editor/launch.json", "deny: @create W/store/config", "deny: @create W/h/post-commit", "allow: @write W/store/HEAD", "deny: @unlink W/store/hooks",
 		"deny: @unlink W/x", "allow: @create W/x/new", "deny: @create W/m", "allow: @unlink W/free", "deny: @link W/conf/real W/r")
 	holds(t, mapped("W/.claude -> .", "W/settings.json", "W/x"), "deny: @write W/settings.json", "deny: @create W/hooks/x", "allow: @read W/settings.json", "allow: @write W/x", "allow: @create W/src/settings.json")
+}
+
+// A socket that was there is not brought to where the run may connect to its own.
+func TestSocketsStay(t *testing.T) {
+	t.Parallel()
+	holds(t, mapped("W/run/s =", "W/run/x"), "deny: @unlink W/run/s", "deny: @rename W/run/s T/s", "deny: @link W/run/s T/s", "deny: @rename W/run T/run",
+		"allow: @unlink W/run/x", "allow: @create W/run/new", "allow: @rename W/run/x T/x")
 }
 
 // TestRepositoryFiles: a file or link by which git finds a repository is not made,

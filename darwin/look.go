@@ -58,8 +58,9 @@ func Look(fsys fs.FS, p *profiles.Profile, limit int) (exists, contents []string
 const MostSearched = 1_000_000
 
 // WithLinked gives the profile with denials of what denied names lead to, since the
-// kernel asks about a file by its own name: see [profiles.Sift]. The trees in which
-// names are denied are searched, and fsys is the machine's file system. It looks at no
+// kernel asks about a file by its own name: see [profiles.Sift]; and of sockets that are
+// there, which the run could move to where its own are. The trees in which names are
+// denied are searched, and fsys is the machine's file system. It looks at no
 // more than limit entries; if that does not suffice all is false, for
 // [Facts.Unsearched].
 func WithLinked(fsys fs.FS, p *profiles.Profile, limit int) (q *profiles.Profile, all bool) {
@@ -76,6 +77,10 @@ func WithLinked(fsys fs.FS, p *profiles.Profile, limit int) (q *profiles.Profile
 				}
 				at := profiles.Below(dir, e.Name())
 				with.Denials = append(with.Denials, sift.Through(host, at, e.Type())...)
+				if e.Type()&fs.ModeSocket != 0 && !slices.ContainsFunc(p.Sockets, func(s profiles.SocketRule) bool { return s.Path == at }) {
+					with.Denials = append(with.Denials, profiles.Denial{Path: at, Access: profiles.Change, Class: profiles.Sensitive, Origin: profiles.Origin{
+						Source: "default", Reason: "a socket that was there is somebody else's, and stays where the run cannot connect to it"}})
+				}
 				if e.IsDir() {
 					walk(at)
 				}

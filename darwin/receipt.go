@@ -202,6 +202,7 @@ func (c *compiler) tlsClauses(add addClause) {
 			add(profiles.ClauseScope, profiles.None, "", note)
 		}
 	}
+	add(profiles.ClauseChecked, profiles.None, "", "trustd, which checks certificates for programs, fetches what one names (issuers, those revoked) from wherever it says")
 	add(profiles.ClauseFronting, profiles.None, "", "the gate sees the name that is asked for, not one inside TLS")
 	if readOnly {
 		add(profiles.ClauseMethod, profiles.None, "", "the gate sees methods in plain HTTP only")

@@ -74,6 +74,7 @@ const (
 	ClauseFronting     = "net.fronting" // another host name inside TLS
 	ClauseMethod       = "net.method"   // read-only methods inside TLS
 	ClauseResolved     = "net.resolved" // no private address behind a name, where a proxy resolves it
+	ClauseChecked      = "net.checked"  // no host that a certificate names, where a service of the system checks it
 
 	// ClauseScope is a demand, of hosts that are denied among others that are granted.
 	ClauseScope = "constraint.resource_scope"
@@ -89,7 +90,7 @@ var mustClauses = [...]string{
 
 var shouldClauses = [...]string{
 	ClauseKeep, ClauseStat, ClauseCmdline, ClauseLoad, ClauseLater, ClauseShm,
-	ClauseMemory, ClauseLimits, ClauseFronting, ClauseMethod, ClauseResolved,
+	ClauseMemory, ClauseLimits, ClauseFronting, ClauseMethod, ClauseResolved, ClauseChecked,
 }
 
 // Clauses gives the names of the clauses that a Profile has whatever is in it,

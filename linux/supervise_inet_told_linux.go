@@ -49,6 +49,10 @@ func serveSetsockopt(r *request) {
 		r.succeed(0) // of any socket, and has no effect: they are the Supervisor's
 		return
 	}
+	if r.setsGroup() {
+		r.fail(unix.ENODEV) // of any socket: the kernel tells the network of the groups of streams, too, and from whom they want to hear
+		return
+	}
 	k := r.internet()
 	if k != nil && k.end == nil && r.only6() {
 		n := r.s.inet
@@ -65,9 +69,6 @@ func serveSetsockopt(r *request) {
 	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
 	case level == unix.IPPROTO_UDP:
 		r.fail(unix.ENOPROTOOPT) // segmentation and the like: callers do without
-	case level == unix.IPPROTO_IP && name >= unix.IP_MULTICAST_IF && name != unix.IP_MULTICAST_TTL && name != unix.IP_MULTICAST_LOOP && name <= unix.IP_MSFILTER,
-		level == unix.IPPROTO_IPV6 && (name == unix.IPV6_JOIN_GROUP || name == unix.IPV6_LEAVE_GROUP):
-		r.fail(unix.ENODEV)
 	case level == unix.IPPROTO_IPV6 && name == unix.IPV6_V6ONLY:
 		var on [4]byte
 		if e := r.read(r.args[3], on[:]); e != 0 || r.args[4] < 4 {
@@ -90,6 +91,17 @@ func (r *request) setsHops() bool {
 		return name == unix.IP_TTL || name == unix.IP_MINTTL
 	case unix.IPPROTO_IPV6:
 		return name == unix.IPV6_UNICAST_HOPS || name == unix.IPV6_MINHOPCOUNT
+	}
+	return false
+}
+
+// setsGroup says that a call is about groups of multicast.
+func (r *request) setsGroup() bool {
+	switch name := int(int32(r.args[2])); int(int32(r.args[1])) {
+	case unix.IPPROTO_IP:
+		return name == unix.IP_MULTICAST_IF || name >= unix.IP_ADD_MEMBERSHIP && name <= unix.MCAST_MSFILTER
+	case unix.IPPROTO_IPV6:
+		return name == unix.IPV6_JOIN_GROUP || name == unix.IPV6_LEAVE_GROUP || name >= unix.MCAST_JOIN_GROUP && name <= unix.MCAST_MSFILTER
 	}
 	return false
 }

@@ -148,6 +148,8 @@ var featureProbes = []struct {
 	probe
 }{
 	{linux.NoInternet, probe{"socket IPv4", unix.SYS_SOCKET, [6]uintptr{unix.AF_INET, unix.SOCK_DGRAM}, unix.EACCES, false}},
+	{linux.NoInternet, probe{"setsockopt IP", unix.SYS_SETSOCKOPT, [6]uintptr{bad, unix.IPPROTO_IP, unix.MCAST_JOIN_GROUP}, unix.EOPNOTSUPP, false}},
+	{linux.NoInternet, probe{"setsockopt IPv6", unix.SYS_SETSOCKOPT, [6]uintptr{bad, unix.IPPROTO_IPV6, unix.MCAST_JOIN_GROUP}, unix.EOPNOTSUPP, false}},
 	{linux.NoInternet, probe{"socket netlink", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW}, unix.EAFNOSUPPORT, false}},
 	{linux.NoSupervisor, probe{"socket unix", unix.SYS_SOCKET, [6]uintptr{unix.AF_UNIX, unix.SOCK_STREAM}, unix.EACCES, false}},
 	{linux.NoSupervisor, probe{"socketpair datagram", unix.SYS_SOCKETPAIR, [6]uintptr{unix.AF_UNIX, unix.SOCK_DGRAM, 0, page}, unix.EACCES, false}},

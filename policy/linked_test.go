@@ -42,6 +42,43 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// Who says yes to a scope has seen its name, and not where a link leads that a run may
+// have made.
+func TestScopesAreNotLed(t *testing.T) {
+	h := machine()
+	files := h.FS.(fstest.MapFS)
+	for name, to := range map[string]string{"w/out": "/home/u/data", "w/sub/a.csv": "/home/u/data/a.csv", "w/in": "src", "old/l": "/home/u/data", "home/u/mine": "data"} {
+		files[name] = &fstest.MapFile{Data: []byte(to), Mode: 0o777 | fs.ModeSymlink}
+	}
+	files["state/written"] = &fstest.MapFile{Data: []byte("/old\x00")}
+	h.WrittenLists = []string{"/state/written"}
+	for scope, want := range map[string]bool{
+		"out": false, "/w/out": false, "/w/out/*": false, "/w/out/a.csv": false, "/*/sub/a.csv": false, "/old/l": false,
+		"/home/u/data": true, "~/mine": true,
+	} {
+		for _, c := range []struct {
+			capability string
+			access     profiles.Access
+		}{{"filesystem.read", profiles.Read}, {"filesystem.write", profiles.Write}, {"filesystem.delete", profiles.Delete}, {"source_code.execute", profiles.Execute}} {
+			d := parse(t, "m.json", `{"permissions":[{"capability":"`+c.capability+`","effect":"allow","constraints":{"resource_scope":["`+scope+`"]}}]}`)
+			p, err := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved}).Profile(h, inputs("true"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch got := p.Allows("/home/u/data/a.csv", c.access).Allowed; {
+			case want && !got:
+				t.Errorf("control: %s of %s gives nothing", c.capability, scope)
+			case got != want:
+				t.Errorf("%s of %s is led out", c.capability, scope)
+			}
+		}
+	}
+	d := parse(t, "m.json", `{"permissions":[{"capability":"filesystem.read","effect":"allow","constraints":{"resource_scope":["/w/in"]}}]}`)
+	if p, err := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved}).Profile(h, inputs("true")); err != nil || !p.Allows("/w/src/a.go", profiles.Read).Allowed {
+		t.Errorf("a link that stays in the workspace: %v", err)
+	}
+}
+
 // Who changed what is on the way to what decides about runs would make another the
 // file: a link, a directory that ".." is of, what ends the way.
 func TestKeptLinks(t *testing.T) {

@@ -234,11 +234,15 @@ func (r *right) expand(scope string) []string {
 	if err != nil && !r.refused {
 		return nil
 	}
+	led := LedOut
+	if r.user { // and lifts denials
+		led = Linked
+	}
 	if r.entry.answered() && root != s.root {
 		return nil // it leads elsewhere since the user was asked
 	}
-	if r.user && !r.refused && LedOut(r.host, r.place.Workspace, s.root) != "" {
-		return nil
+	if !r.refused && LedOut(r.host, r.place.Workspace, s.root) != "" {
+		return nil // who said yes to the name has not seen where it leads
 	}
 	if err != nil {
 		root = s.root // cannot be looked at now, and maybe later
@@ -263,7 +267,7 @@ func (r *right) expand(scope string) []string {
 			below := append(above[:len(above):len(above)], e.Name())
 			n := len(below)
 			if matchPath(pattern, below) {
-				if resolved, err := r.host.Resolve(name); err == nil && profiles.Within(root, resolved) && !(r.user && !r.refused && Linked(r.host, r.place.Workspace, name) != "") {
+				if resolved, err := r.host.Resolve(name); err == nil && profiles.Within(root, resolved) && (r.refused || led(r.host, r.place.Workspace, name) == "") {
 					found = append(found, resolved)
 				}
 			} else if e.IsDir() && (deep >= 0 && n > deep || n < len(pattern) && matchPath(pattern[n-1:n], below[n-1:])) {

@@ -81,8 +81,12 @@ func shows(r rune) bool {
 	return strconv.IsPrint(r) &&
 		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
 		!unicode.Is(unicode.Variation_Selector, r) &&
-		r != '\u2800' // BRAILLE PATTERN BLANK
+		!strings.ContainsRune(blanks, r)
 }
+
+// blanks are a Braille pattern, a filler of Khitan script, two hieroglyphs and the head
+// of no note.
+const blanks = "\u2800\U00016fe4\U00013441\U00013442\U0001d159"
 
 // Unescape gives the bytes that Escape was given. It fails on what Escape does
 // not write.

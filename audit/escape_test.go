@@ -25,7 +25,8 @@ func TestEscape(t *testing.T) {
 		"x\u00a0y\u3000z":          `x\u00a0y\u3000z`,
 		"\U000e0041\ufe0f\u3164":   `\U000e0041\ufe0f\u3164`,
 		"\u2800\u115f\u034f\u061c": `\u2800\u115f\u034f\u061c`,
-		"\xed\xb2\x80":             `\xed\xb2\x80`,
+		"\U00016fe4\U00013441\U00013442\U0001d159": `\U00016fe4\U00013441\U00013442\U0001d159`,
+		"\xed\xb2\x80": `\xed\xb2\x80`,
 	} {
 		if got := audit.Escape(in); got != want {
 			t.Errorf("Escape(%q) = %s, want %s", in, got, want)

@@ -267,7 +267,7 @@ func TestEscape(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain é 日本": "plain é 日本", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nskillrun: ok": `a\nskillrun: ok`, "\u202egpj": `\u202egpj`,
 		"a\u200bb": `a\u200bb`, `c:\n`: `c:\\n`, "\xff": `\xff`, "\U000e0041": `\U000e0041`, "a\u00a0b": `a\u00a0b`,
-		"a\u2800b": `a\u2800b`, "\u3164\ufe0f\u180b\u17b4\u034f": `\u3164\ufe0f\u180b\u17b4\u034f`,
+		"a\u2800b": `a\u2800b`, "\U00016fe4\U00013441\U00013442\U0001d159": `\U00016fe4\U00013441\U00013442\U0001d159`, "\u3164\ufe0f\u180b\u17b4\u034f": `\u3164\ufe0f\u180b\u17b4\u034f`,
 	} {
 		if got := policy.Escape(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)

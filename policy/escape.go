@@ -67,5 +67,9 @@ func visible(r rune) bool {
 	if r < 0x7f {
 		return r >= 0x20
 	}
-	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && r != '\u2800' // the blank of Braille
+	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && !strings.ContainsRune(blanks, r)
 }
+
+// blanks are letters and signs that are drawn as nothing: of Braille, of Khitan, of
+// hieroglyphs a full and a half one, and the head of no note.
+const blanks = "\u2800\U00016fe4\U00013441\U00013442\U0001d159"

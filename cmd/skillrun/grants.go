@@ -48,20 +48,13 @@ func grantsList(c *cli.Context) error {
 		if a.Past(time.Now()) {
 			until += ", which is past"
 		}
-		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), named(policy.Escape(a.Skill)), a.Tree[:2],
-			named(policy.Escape(string(a.Dir))), policy.Escape(a.By), a.Made.Format(time.RFC3339), until)
+		fmt.Fprintf(os.Stdout, "%s  %s@%x  %s  (by %s on %s%s)\n", a.ID(), policy.Shown(a.Skill), a.Tree[:2],
+			policy.Shown(string(a.Dir)), policy.Shown(a.By), a.Made.Format(time.RFC3339), until)
 		if a.Promoted {
 			fmt.Fprintln(os.Stdout, "          promoted: trusted as an approved skill")
 		}
 		for _, p := range a.Allowed {
-			text := p.Capability
-			if p.Terms != "" {
-				text += " " + p.Terms
-			}
-			if len(p.Scope) > 0 {
-				text += ": " + strings.Join(p.Scope, ", ")
-			}
-			fmt.Fprintf(os.Stdout, "          %s\n", policy.Escape(text))
+			fmt.Fprintf(os.Stdout, "          %s\n", p)
 		}
 	}
 	for _, err := range faults {

@@ -106,10 +106,7 @@ func (d *Diff) Lines(max int) []string {
 		bare string
 	}{{"+ ", d.Added, ""}, {"+ ", d.Wider, " without a scope"}, {"- ", d.Removed, ""}, {"- ", d.Narrower, " without a scope"}} {
 		for _, p := range g.list {
-			line := g.sign + show(p.Capability)
-			for i, s := range p.Scope {
-				line += [...]string{": ", ", "}[min(i, 1)] + show(s)
-			}
+			line := g.sign + p.scoped(show(p.Capability))
 			if len(p.Scope) == 0 {
 				line += g.bare
 			}
@@ -209,6 +206,22 @@ func terms(list []Permission) map[string]map[string]string {
 
 // allScopes stands for a capability as a whole; no scope has a zero byte.
 const allScopes = "\x00"
+
+// String tells a permission to people, in a printable line.
+func (p Permission) String() string {
+	line := show(p.Capability)
+	if p.Terms != "" {
+		line += " " + policy.Row(policy.Escape(p.Terms))
+	}
+	return p.scoped(line)
+}
+
+func (p *Permission) scoped(line string) string {
+	for i, s := range p.Scope {
+		line += [...]string{": ", ", "}[min(i, 1)] + show(s)
+	}
+	return line
+}
 
 // show makes one word of a text.
 func show(s string) string {

@@ -40,6 +40,15 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A scope with a comma in it is one, and blanks fill no row.
+func TestPermissionString(t *testing.T) {
+	p := skill.Permission{Capability: "filesystem.write", Terms: "workspace_only", Scope: []string{"out", "a, ~/b", "c   d\x1b"}}
+	const want = `filesystem.write workspace_only: out, "a, ~/b", "c \x20 d\x1b"`
+	if got := p.String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // Two entries of one capability that swap their terms are other rights.
 func TestCompareSwappedTerms(t *testing.T) {
 	of := func(a, b string) []skill.Permission {

@@ -242,7 +242,7 @@ func (s *searcher) dir(dir string, depth int) {
 }
 
 // Trust says how far the skill in a resolved directory is trusted, and why in
-// one line. It follows from where the skill lies, who can write there and where its
+// one line. It follows from where the skill lies, who can write there, and where its
 // links lead, and from an approval that holds for this version (see
 // [Approval.Holds]), nil for none. What the skill says of itself has no part in it.
 func (p Places) Trust(dir string, a *Approval) (policy.Tier, string) {
@@ -278,6 +278,7 @@ func (p Places) writable(path string) bool {
 func (p Places) trust(dir string, a *Approval) (policy.Tier, string) {
 	where := p.Locate(dir)
 	owner, safe := ownership(dir)
+	safe = safe && decided(dir, owner)
 	switch {
 	case where.Scope == System && safe && owner == 0:
 		return policy.BuiltIn, "installed for the whole machine"
@@ -293,7 +294,21 @@ func (p Places) trust(dir string, a *Approval) (policy.Tier, string) {
 	return policy.Untrusted, "not in a directory of installed skills"
 }
 
-// ownership gives the owner of a directory and whether nobody else can write
+// decided says whether nobody but the owner of a skill's directory, root and this user
+// can write what in it decides of rights, wherever in it links lead.
+func decided(dir string, owner int) bool {
+	for _, name := range slices.Concat(policy.ManifestNames(), headerNames[:]) {
+		at, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+		for ; err == nil && at != dir && profiles.Within(dir, at); at = filepath.Dir(at) {
+			if uid, safe := ownership(at); !safe || uid != owner && uid != 0 && (owner == 0 || uid != os.Geteuid()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ownership gives the owner of a directory or file and whether nobody else can write
 // to it. A group is somebody else unless it is the user's own.
 func ownership(dir string) (uid int, safe bool) {
 	var st unix.Stat_t

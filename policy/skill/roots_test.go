@@ -117,7 +117,23 @@ func TestTrust(t *testing.T) {
 	if got, why := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Approved {
 		t.Errorf("through a link: %s, %s", got, why)
 	}
-	// Where others can write, the place says nothing.
+	// Where others can write what it asks for, the place says nothing.
+	check(t, os.Chmod(top+"/dotfiles/skills/one/SKILL.md", 0o646))
+	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
+		t.Errorf("others can write its header: %s", got)
+	}
+	check(t, os.Remove(top+"/dotfiles/skills/one/SKILL.md"))
+	write(t, top+"/dotfiles/skills/one", map[string]string{"in/SKILL.md": header})
+	check(t, os.Symlink("in/SKILL.md", top+"/dotfiles/skills/one/SKILL.md"))
+	if got, why := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Approved {
+		t.Errorf("control: %s, %s", got, why)
+	}
+	check(t, os.Chmod(top+"/dotfiles/skills/one/in", 0o757))
+	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
+		t.Errorf("others can put another header in its place: %s", got)
+	}
+	check(t, os.Chmod(top+"/dotfiles/skills/one/in", 0o755))
+	// Nor where they can write all of it.
 	check(t, os.Chmod(top+"/dotfiles/skills/one", 0o757))
 	if got, _ := p.Trust(top+"/dotfiles/skills/one", nil); got != policy.Untrusted {
 		t.Errorf("others can write: %s", got)

@@ -63,9 +63,10 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 		return err
 	}
 	x.profile = sandbox.Guarded(p, j.caches())
-	if x.confirmed, err = j.confirmed(x.profile); err != nil {
+	if x.confirmed, err = j.confirmed(p); err != nil {
 		return err
 	}
+	x.confirmed = sandbox.Guarded(x.confirmed, j.caches())
 	for _, q := range []**profiles.Profile{&x.profile, &x.confirmed} {
 		with := **q
 		with.Denials = append(slices.Clip(with.Denials), x.linked...)
@@ -111,7 +112,9 @@ func (j *job) confirmed(p *profiles.Profile) (*profiles.Profile, error) {
 	if len(pending) == 0 {
 		return p, nil
 	}
-	return j.set.Accept(keysOf(pending)...).Profile(j.host, j.inputs())
+	with := *j
+	with.set = j.set.Accept(keysOf(pending)...)
+	return with.profile()
 }
 
 // answer prints one verdict: what, by which rule, from where, held by what.

@@ -244,7 +244,7 @@ func (s *Set) settle(approve Approve, accepted []string) {
 			continue
 		}
 		// An untrusted manifest cannot answer for the user.
-		if s.Tier <= Untrusted && c.Level != Normal && s.Declared {
+		if s.Tier <= Untrusted && e.level(c) != Normal && s.Declared {
 			e.Effect = min(e.Effect, Confirm)
 		}
 		// Hosts that nobody named, and addresses that are not public, are the

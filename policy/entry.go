@@ -298,6 +298,28 @@ func (c *Constraints) argument(name string) []string {
 	return nil
 }
 
+// variables are the names, or beginnings of names, that env_var.read is for: those of
+// the scope and those of the arguments, of both what both have, and "*" without either.
+func (c *Constraints) variables() (names []string) {
+	scope, i := values(c.Scope), slices.IndexFunc(c.Arguments, func(a Argument) bool { return a.Name == "names" })
+	switch {
+	case i < 0 && !c.Scoped:
+		return []string{"*"}
+	case i < 0:
+		return scope
+	case !c.Scoped:
+		return c.Arguments[i].Values
+	}
+	for _, of := range [...][2][]string{{scope, c.Arguments[i].Values}, {c.Arguments[i].Values, scope}} {
+		for _, n := range of[0] {
+			if covered(of[1], n) && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
 // Origin words for profiles.Origin: file and line are enough there.
 func (e *Entry) source() string {
 	switch {

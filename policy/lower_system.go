@@ -41,12 +41,7 @@ func (r *right) named(p *profiles.Profile, names []string, access profiles.Acces
 // variables passes the variables that the entry names; without names, all that
 // hold no secret. A secret needs the user's grant or secrets.read.
 func (r *right) variables(p *profiles.Profile) {
-	c := &r.entry.Constraints
-	names := slices.Concat(c.argument("names"), values(c.Scope))
-	if !c.Scoped && c.argument("names") == nil {
-		names = []string{"*"}
-	}
-	for _, n := range names {
+	for _, n := range r.entry.Constraints.variables() {
 		if !variableName(strings.TrimSuffix(n, "*")) && n != "*" {
 			continue
 		}

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -87,6 +88,68 @@ func TestQuestionsNeverSayMore(t *testing.T) {
 	const want = `create and change files: out, "~/x, asked for each time", "a'b" ("how: once) (x": y) - the skill says "the report' (checked, harmless)"`
 	if got := questions[0].Text; got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// A skill that nobody trusts is asked about what is not the workspace's, by whatever
+// capability, and the question says so.
+func TestBeyondTheWorkspaceIsAsked(t *testing.T) {
+	for _, c := range []struct{ entry, path, question string }{
+		{`"source_code.read", "effect": "allow"`, "/w/in.csv", ""},
+		{`"source_code.read", "effect": "allow", "constraints": {"workspace_only": false}`, "/home/u/data/a.csv", "read files anywhere, credentials excepted"},
+		{`"source_code.read", "constraints": {"workspace_only": false, "resource_scope": ["~/data"]}`, "/home/u/data/a.csv", "read files: ~/data"},
+		{`"source_code.*", "constraints": {"workspace_only": false, "resource_scope": ["~/data"]}`, "/home/u/data/a.csv", "read files: ~/data"},
+		{`"shell_profile.read", "effect": "allow"`, "/home/u/.bashrc", "read your shell's start files"},
+	} {
+		d := parse(t, "m.json", `{"permissions": [{"capability": `+c.entry+`}]}`)
+		in := policy.Input{Documents: []*policy.Document{d}, Tier: policy.Untrusted, Approve: policy.ApproveAsk}
+		s := compose(t, in)
+		in.Approve = policy.ApproveDeclared
+		if !lower(t, compose(t, in), inputs("true")).Allows(c.path, profiles.Read).Allowed {
+			t.Errorf("control: %s does not give %s", c.entry, c.path)
+		}
+		asked := slices.ContainsFunc(s.Pending(), func(q policy.Question) bool { return q.Text == c.question && q.Level == policy.Dangerous })
+		if asked != (c.question != "") || lower(t, s, inputs("true")).Allows(c.path, profiles.Read).Allowed == asked {
+			t.Errorf("%s: %+v", c.entry, s.Pending())
+		}
+	}
+	for capability, want := range map[string]string{"source_code.write": "create and change files anywhere, credentials excepted", "source_code.delete": "delete and rename files anywhere, credentials excepted"} {
+		d := parse(t, "m.json", `{"permissions": [{"capability": "`+capability+`", "constraints": {"workspace_only": false}}]}`)
+		if q := compose(t, policy.Input{Documents: []*policy.Document{d}, Approve: policy.ApproveAsk}).Pending(); len(q) != 1 || q[0].Text != want {
+			t.Errorf("%s: %+v, want %q", capability, q, want)
+		}
+	}
+}
+
+// Of variables that a scope and arguments name, those of both are passed, and the
+// question has them.
+func TestVariablesOfBoth(t *testing.T) {
+	for constraints, want := range map[string][2]string{
+		`{}`:                                 {"LANG TOOL TOOL_A", "read environment variables"},
+		`{"resource_scope": ["TOOL*"]}`:      {"TOOL TOOL_A", "read environment variables: TOOL*"},
+		`{"arguments": {"names": ["LANG"]}}`: {"LANG", "read environment variables: LANG"},
+		`{"arguments": {"names": []}}`:       {"", "read environment variables: nothing in particular"},
+		`{"resource_scope": ["LANG"], "arguments": {"names": ["TOOL"]}}`:           {"", "read environment variables: nothing in particular"},
+		`{"resource_scope": [], "arguments": {"names": ["*"]}}`:                    {"", "read environment variables: nothing in particular"},
+		`{"resource_scope": ["TOOL*"], "arguments": {"names": ["TOOL_A", "LA*"]}}`: {"TOOL_A", "read environment variables: TOOL_A"},
+	} {
+		d := parse(t, "m.json", `{"permissions": [{"capability": "env_var.read", "effect": "confirm", "constraints": `+constraints+`}]}`)
+		s := compose(t, policy.Input{Documents: []*policy.Document{d}, Tier: policy.Approved, Approve: policy.ApproveAsk})
+		q := s.Pending()
+		if len(q) != 1 || q[0].Text != want[1] {
+			t.Fatalf("%s: %+v, want %q", constraints, q, want[1])
+		}
+		p, none := lower(t, s.Accept(q[0].Key), inputs("true")), lower(t, s, inputs("true"))
+		var passed []string
+		for _, name := range []string{"LANG", "TOOL", "TOOL_A"} {
+			with, _ := p.Env.Passes(name)
+			if without, _ := none.Env.Passes(name); with && (!without || strings.Contains(want[0], name)) {
+				passed = append(passed, name)
+			}
+		}
+		if got := strings.Join(passed, " "); got != want[0] {
+			t.Errorf("%s: passes %q, want %q", constraints, got, want[0])
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func newLayer(name string, partial bool, entries []Entry) layer {
 			one := e
 			one.Capability = c.Name
 			if e.Implied {
-				one.Effect = max(e.Effect, c.Level.Default())
+				one.Effect = one.level(c).Default()
 			}
 			l.entries = append(l.entries, one)
 		}
@@ -126,7 +126,7 @@ func (s *Set) Pending() []Question {
 		if e.Effect != Confirm || !c.Enforced() || s.granted(e) {
 			continue
 		}
-		qs = append(qs, Question{e.Key(), *e, c.Level, s.describe(c, e)})
+		qs = append(qs, Question{e.Key(), *e, e.level(c), s.describe(c, e)})
 	}
 	slices.SortStableFunc(qs, func(a, b Question) int {
 		return cmp.Or(cmp.Compare(danger(b.Level), danger(a.Level)), strings.Compare(a.Key, b.Key))
@@ -169,13 +169,20 @@ func danger(l Level) int {
 // describe says what an entry allows: "read files in data, ~/x".
 func (s *Set) describe(c *Capability, e *Entry) string {
 	var b strings.Builder
+	cons, anywhere := &e.Constraints, !e.inWorkspace(c)
+	if name, ok := strings.CutPrefix(c.Name, "source_code."); ok && anywhere {
+		c = cmp.Or(Lookup("filesystem."+name), c) // it is that
+	}
 	b.WriteString(c.About)
-	cons := &e.Constraints
-	scope := values(e.reached().Constraints.Scope)
+	scope, scoped := values(e.reached().Constraints.Scope), cons.Scoped
+	if c.means == passVariables {
+		scope = cons.variables()
+		scoped = !slices.Contains(scope, "*")
+	}
 	switch {
-	case cons.Scoped && len(scope) == 0:
+	case scoped && len(scope) == 0:
 		b.WriteString(": nothing in particular")
-	case cons.Scoped:
+	case scoped:
 		b.WriteString(": " + listed(scope, " ,\""))
 	case len(cons.AllowedCommands) > 0:
 		b.WriteString(": " + listed(values(cons.AllowedCommands), ",()\"") + " (what that starts is not held to it)")
@@ -183,12 +190,8 @@ func (s *Set) describe(c *Capability, e *Entry) string {
 		b.WriteString(": " + strings.Join(s.Hosts, ", ") + ", which its files name")
 	case networked(c):
 		b.WriteString(": any public host, on ports 80 and 443")
-	case c.means == readFiles && cons.WorkspaceOnly != Yes:
+	case c.Group == "Storage" && anywhere:
 		b.WriteString(" anywhere, credentials excepted")
-	case c.means == passVariables:
-		if names := cons.argument("names"); names != nil {
-			b.WriteString(": " + listed(names, " ,\""))
-		}
 	}
 	if cons.WorkspaceOnly == Yes && c.Group == "Storage" {
 		b.WriteString(" in the workspace")

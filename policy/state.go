@@ -220,14 +220,26 @@ func (s *State) untrusted(source string) bool {
 	return ok && s.Tiers[name] <= Untrusted
 }
 
+// level is how far an entry is to be asked about: as its capability, but where it lifts
+// a denial that everybody has, or is for source code outside of the workspace, which is
+// any file.
+func (e *Entry) level(c *Capability) Level {
+	switch {
+	case c.Level != Normal:
+	case c.means == readProfileFiles, c.means == readJobs, c.means == readSource && e.Constraints.WorkspaceOnly == No:
+		return Dangerous
+	}
+	return c.Level
+}
+
 // effective is the effect of an entry on one capability: its own, or the
 // level's; the "allow" of an untrusted manifest asks, but for what is normal.
 func (e *Entry) effective(c *Capability, untrusted bool) Effect {
 	effect := e.Effect
 	if e.Implied {
-		effect = c.Level.Default()
+		effect = e.level(c).Default()
 	}
-	if untrusted && c.Level != Normal {
+	if untrusted && e.level(c) != Normal {
 		effect = min(effect, Confirm)
 	}
 	return effect

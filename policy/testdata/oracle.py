@@ -30,7 +30,8 @@ Choices where the texts leave one. "Mended": first read otherwise; docs/sessions
  9 Missing workspace_only is true for source_code.read/write/delete; filesystem.write/delete and source_code.execute are bound to the workspace unless they have a resource_scope (mended: "anywhere" would be the system's own files); neither on a deny. It asks for a path in filesystem, source_code and commit (mended: commit too, it lies in a repository), and is vacuous where other capabilities name none.
 10 resource_scope [] names nothing (mended, was: as absent. Zero values deny). secrets.* without one is unmet, but a deny covers all. "*.a" covers names beneath a only. Paths go by whole components, cleaned; "~" is a name.
 11 Time windows are in UTC, start included, end not, start > end goes over midnight (days are those of "now"); start == end is never. A rate limit counts uses in (now - S, now].
-12 An unknown capability is denied. Hook-only names without a level are system. Expired means expires_at <= now, for denials too.
+12 source_code.read with workspace_only false is for any file: dangerous, as filesystem.read is. So are shell_profile.read and scheduled_job.read, of files that are denied to everything else: those who have tokens there are asked. Mended, was: normal.
+13 An unknown capability is denied. Hook-only names without a level are system. Expired means expires_at <= now, for denials too.
 """
 import json, posixpath, re, sys
 from datetime import datetime, timedelta
@@ -107,12 +108,16 @@ def fits(entry, effect, req, state):
 def live(entry, req, state):
     cap, want = entry["capability"], req["capability"]
     return cap in ("*", want, want.split(".")[0] + ".*") and (not entry.get("expires_at") or entry["expires_at"] > state["now"])
+def level_of(entry, cap):
+    outside = cap == "source_code.read" and entry.get("constraints", {}).get("workspace_only") is False
+    return "dangerous" if outside or cap in ("shell_profile.read", "scheduled_job.read") else LEVEL[cap]
 def choose(entries, label, req, state, tiers):
     """The winner of one list, (effect, reference) or None."""
-    level, winners = LEVEL[req["capability"]], {}
+    winners = {}
     for i, e in enumerate(entries):
         if not live(e, req, state):
             continue
+        level = level_of(e, req["capability"])
         effect, source = e.get("effect") or ("allow" if level == "normal" else "confirm"), e.get("source", "")
         untrusted, hit = source.startswith("skill:") and tiers.get(source[6:], 4) > 2, violates(e, req)
         effect = "confirm" if untrusted and effect == "allow" and level != "normal" else effect

@@ -175,7 +175,7 @@ func Compose(in Input) (*Set, []Finding, error) {
 		if e.Effect != Allow {
 			return nil, nil, errorAt(e.Pos, "a grant can only allow")
 		}
-		if d := s.deniedOutright(e.Capability, time.Time{}); d != nil {
+		if d := s.deniedOutright(e.Capability, time.Time{}); d != nil && d.Constraints.Window.Pos == (Pos{}) {
 			findings = append(findings, Finding{d.Pos, fmt.Sprintf("denies %s, so that the grant of it has no effect", e.Capability)})
 		}
 	}
@@ -339,8 +339,19 @@ func (s *Set) deniedOutright(capability string, now time.Time) *Entry {
 // for what the entries above it say, -1 if there is none.
 func (l *layer) outright(capability string, now time.Time) int {
 	return slices.IndexFunc(l.of(capability), func(e Entry) bool {
-		return e.Effect == Deny && !e.Constraints.narrows() && !e.expired(now)
+		return e.Effect == Deny && e.Lapsed(now) == "" && !e.leaves(Lookup(capability))
 	})
+}
+
+// leaves says whether a denial that is in force leaves some of its capability. What has
+// no names, such as starting programs, it denies whole, whatever it says of commands
+// and uses, which a run cannot tell apart: who wrote it takes it to hold.
+func (e *Entry) leaves(c *Capability) bool {
+	switch c.means {
+	case createProcesses, queryProcesses, containerSocket, displaySocket:
+		return e.Constraints.Scoped && len(e.Constraints.Scope) == 0
+	}
+	return e.Constraints.WorkspaceOnly == Yes || e.Constraints.Scoped || len(e.Constraints.Arguments) > 0
 }
 
 // Denies says whether all of a capability is denied at a time, whatever the user grants.

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,39 @@ func TestVariablesOfBoth(t *testing.T) {
 		}
 		if got := strings.Join(passed, " "); got != want[0] {
 			t.Errorf("%s: passes %q, want %q", constraints, got, want[0])
+		}
+	}
+}
+
+// A floor holds whatever its constraints say that a run cannot tell apart: who wrote
+// it takes it to hold.
+func TestFloorsOfWholes(t *testing.T) {
+	started := func(constraints, capability string) bool {
+		h := machine()
+		h.FS.(fstest.MapFS)["var/run/docker.sock"] = &fstest.MapFile{Mode: fs.ModeSocket}
+		floor := parse(t, "floor.toml", "[[permissions]]\ncapability = \""+capability+"\"\neffect = \"deny\"\nconstraints = "+constraints+"\n")
+		in := policy.Input{Documents: []*policy.Document{parse(t, "m.json", `{"permissions": []}`)}, Tier: policy.Approved, Floors: []*policy.Document{floor}}
+		in.Grants = []policy.Entry{grant(t, "shell.execute"), grant(t, "container.run")}
+		p, err := compose(t, in).Profile(h, inputs("true"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if capability == "container.*" {
+			return len(p.Sockets) > 0
+		}
+		return p.Process.Create
+	}
+	for _, capability := range []string{"shell.execute", "container.*"} {
+		for _, constraints := range []string{
+			"{}", "{workspace_only = true}", `{denied_command_patterns = ["rm"]}`, `{resource_scope = ["curl"]}`, `{arguments = {x = "y"}}`,
+			`{rate_limit = {max = 1, per = "day"}}`, `{time_window = {start = "00:00", end = "24:00"}}`,
+		} {
+			if started(constraints, capability) {
+				t.Errorf("a floor of %s with %s denies nothing", capability, constraints)
+			}
+		}
+		if !started(`{time_window = {start = "01:00", end = "02:00"}}`, capability) {
+			t.Errorf("control: %s is denied outside of the window", capability)
 		}
 	}
 }

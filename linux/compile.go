@@ -290,11 +290,35 @@ func (c *compiler) walk(root string, denials *profiles.Sift) {
 				c.noteNamed(&d)
 			}
 		}
+		if e.Type()&fs.ModeDevice != 0 {
+			c.denyDevice(p)
+		}
 		// Beneath a covered directory there may be an exception.
 		if e.IsDir() {
 			c.walk(p, denials)
 		}
 	}
+}
+
+// everyPrograms are the numbers of devices that every program uses, as the kernel
+// packs them: null, zero, full, random, urandom, tty; and what an overlay has for a
+// name that was removed, which is no device.
+var everyPrograms = []uint64{0x103, 0x105, 0x107, 0x108, 0x109, 0x500, 0}
+
+// denyDevice denies a device that lies elsewhere than in /dev, as in the tree of another
+// system: a disk has by any name all that is denied by its own.
+func (c *compiler) denyDevice(p string) {
+	info, ok := c.lstat(p)
+	if !ok || profiles.Within("/dev", p) {
+		return
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode()&fs.ModeCharDevice != 0 && slices.Contains(everyPrograms, uint64(st.Rdev)) {
+		return
+	}
+	c.plan.Linked = append(c.plan.Linked, profiles.Denial{
+		Path: p, Access: profiles.AllAccess, Class: profiles.Sensitive,
+		Origin: profiles.Origin{Source: OfNodes, Reason: "a device: grant it by its name in /dev"},
+	})
 }
 
 // sealed says of a directory which could not be listed that the run has nothing

@@ -32,6 +32,8 @@ const (
 	OfNames = "built-in:names"
 	// OfClosed: a directory that cannot be looked through.
 	OfClosed = "built-in:closed-directories"
+	// OfNodes: a device that does not lie in /dev.
+	OfNodes = "built-in:devices"
 )
 
 // noteLinks remembers a denied file with several names.

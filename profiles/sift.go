@@ -10,9 +10,9 @@ import (
 
 // A Sift leaves of the directories beneath Root what a search for denied names has
 // to see: the names that some denial covers, directories, in which there may be
-// more, and what leads elsewhere from where something is denied: links, and the
-// files by which git finds a repository. Of the rest nothing follows, so that it may
-// come and go. It is for one goroutine at a time.
+// more, devices, and what leads elsewhere from where something is denied: links, and
+// the files by which git finds a repository. Of the rest nothing follows, so that it
+// may come and go. It is for one goroutine at a time.
 type Sift struct {
 	Root    string
 	Denials []Denial
@@ -266,7 +266,7 @@ func (s *Sift) those(path string, which func(*Denial) bool) (list []*Denial) {
 func (s *Sift) Sifted(dir string, entries []fs.DirEntry) []fs.DirEntry {
 	var out []fs.DirEntry
 	for _, e := range entries {
-		if p := Below(dir, e.Name()); e.IsDir() || len(s.Covering(p)) > 0 || len(s.leading(p, e.Type())) > 0 {
+		if p := Below(dir, e.Name()); e.IsDir() || e.Type()&fs.ModeDevice != 0 || len(s.Covering(p)) > 0 || len(s.leading(p, e.Type())) > 0 {
 			out = append(out, e)
 		}
 	}

@@ -152,7 +152,7 @@ func lasting(d *profiles.Denial) string {
 		return "no grant lifts it"
 	case linux.OfLinks:
 		return "no grant lifts it while the link is there"
-	case linux.OfNames:
+	case linux.OfNames, linux.OfNodes:
 		return "no grant of this name lifts it"
 	case linux.OfClosed:
 		return "no grant lifts it while the directory cannot be listed"

@@ -213,6 +213,20 @@ func TestVariablesOfEarlierRuns(t *testing.T) {
 					t.Errorf("%s: was made", dir)
 				}
 			}
+			// Nor does it change those of launches that have the variable.
+			state := []string{"written", "live", "manifests", "digests", "audit.head", "audit-000000000001.jsonl", "approvals/x", "sessions/x", "memo/x"}
+			for _, name := range append(state, "other") {
+				a.write("work/st/skillrun/"+name, "good")
+			}
+			run("work", "", "sh", "-c", "cd st/skillrun; for f in * */*; do echo evil >$f; done")
+			for _, name := range state {
+				if got := a.read("work/st/skillrun/" + name); got != "good" {
+					t.Errorf("%s: %q", name, got)
+				}
+			}
+			if a.read("work/st/skillrun/other") != "evil\n" {
+				t.Error("control: nothing there is written")
+			}
 			// The control: what the user wrote.
 			a.write("mine/skillrun/config.toml", `grants = ["filesystem.read:`+a.root+`/secret"]`)
 			if out, code := run("c", "XDG_CONFIG_HOME="+filepath.Join(a.root, "mine"), "cat", a.root+"/secret/s"); code != 0 || !strings.Contains(out, "canary") {

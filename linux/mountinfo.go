@@ -26,6 +26,9 @@ func Mounts(mountinfo string) []profiles.Mount {
 		if m.Root == "/null" && m.Device == devices {
 			continue
 		}
+		if m.fsType == "proc" {
+			m.Device = m.fsType // each mount has a number of its own, and all have the same settings
+		}
 		if path.IsAbs(m.Root) && path.IsAbs(m.Point) && !strings.HasSuffix(m.Root, "//deleted") {
 			mounts = append(mounts, m.Mount)
 		}

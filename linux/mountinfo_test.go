@@ -23,6 +23,19 @@ func TestMountsOfNull(t *testing.T) {
 	}
 }
 
+// Each mount of /proc has a number of its own, and shows the same.
+func TestMountsOfProc(t *testing.T) {
+	const info = `1 0 0:20 / /proc rw - proc proc rw
+2 0 8:1 / / rw - ext4 /dev/sda1 rw
+3 0 0:38 / /srv/root/proc rw - proc none rw
+4 0 0:39 / /srv/root/run rw - tmpfs tmpfs rw
+`
+	want := []profiles.Mount{{Point: "/proc", Root: "/", Device: "proc"}, {Point: "/srv/root/proc", Root: "/", Device: "proc"}}
+	if diff := cmp.Diff(want, linux.Mounts(info)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A name may have white space that is not escaped, and a dash in it; a file system may
 // be mounted from nothing. Control: an ordinary one.
 func TestMountsOfOddNames(t *testing.T) {

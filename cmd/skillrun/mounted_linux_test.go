@@ -126,6 +126,33 @@ mkdir -p $0/h/.cache/skillrun/x && echo kept; :`
 	}
 }
 
+// What /proc has of others and of the kernel no run changes by another place where that
+// is mounted, as for the tree of another system in the workspace.
+func TestProcTwice(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	requireMounts(t)
+	twice := func(a *agent, argv ...string) string {
+		const script = `mkdir -p root/proc && mount -t proc proc root/proc || exit; "$@" sh -c 'cat root/proc/version; true >>root/proc/$0/oom_score_adj && echo opened; echo new >root/new' $$`
+		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", script, "sh"}, argv...)...)
+		cmd.Dir, cmd.Env = a.work, a.env
+		b, _ := cmd.CombinedOutput()
+		return string(b)
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			a := newAgent(t)
+			out := twice(a, append(append([]string{program(t), "--grant", "filesystem.write:."}, flags...), "--")...)
+			if strings.Contains(out, "opened") || !strings.Contains(out, "Linux version") || a.read("work/root/new") != "new\n" {
+				t.Errorf("changed by the second name, or nothing was read or written beside it:\n%s", out)
+			}
+		})
+	}
+	a := newAgent(t)
+	if out := twice(a); !strings.Contains(out, "opened") {
+		t.Errorf("control: %s", out)
+	}
+}
+
 // A file that a denied name leads to is denied by its other names as well.
 func TestLinkedTwice(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")

@@ -88,6 +88,7 @@ var probes = []probe{
 	{"fspick", unix.SYS_FSPICK, [6]uintptr{bad, page, bad}, unix.EPERM, true},
 	{"mount_setattr", unix.SYS_MOUNT_SETATTR, [6]uintptr{bad, page, bad}, unix.EPERM, false},
 	{"io_uring_setup", unix.SYS_IO_URING_SETUP, [6]uintptr{0, page}, unix.ENOSYS, false},
+	{"io_setup", unix.SYS_IO_SETUP, [6]uintptr{0, page}, unix.ENOSYS, false},
 	{"io_uring_enter", unix.SYS_IO_URING_ENTER, [6]uintptr{bad}, unix.ENOSYS, false},
 	{"io_uring_register", unix.SYS_IO_URING_REGISTER, [6]uintptr{bad}, unix.ENOSYS, false},
 	{"userfaultfd", unix.SYS_USERFAULTFD, [6]uintptr{bad}, unix.EPERM, false},

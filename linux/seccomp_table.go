@@ -65,8 +65,6 @@ func CallRules() []SyscallRule {
 		{Action: Allow, Calls: "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 " +
 			"eventfd eventfd2 inotify_init inotify_init1 inotify_add_watch inotify_rm_watch",
 			Reason: "waiting; inotify tells names of files that stat would tell too"},
-		{Action: Allow, Calls: "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents",
-			Reason: "POSIX-like asynchronous reads and writes (databases); unlike io_uring they do no other call's work"},
 		{Action: Allow, Calls: "shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl " +
 			"mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
 			Reason: "SysV and POSIX IPC (PostgreSQL, some test suites); private only with an IPC namespace, a should-line"},
@@ -145,6 +143,8 @@ func CallRules() []SyscallRule {
 		// fall back or say what is wrong.
 		{Action: Errno, Errno: enosys, Calls: "io_uring_setup io_uring_enter io_uring_register",
 			Reason: "does other calls' work past seccomp and the supervisor; ENOSYS, since libuv and others probe for it"},
+		{Action: Errno, Errno: enosys, Calls: "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents",
+			Reason: "one process takes all that the machine has for all users (fs.aio-max-nr), and others' databases do not start; ENOSYS, since MySQL, nginx and others do without"},
 		{Action: Errno, Errno: enosys, Calls: "statmount listmount listns lsm_get_self_attr lsm_list_modules process_mrelease memfd_secret",
 			Reason: "new ways to ask what /proc tells, or to do without; callers fall back"},
 		{Action: Errno, Errno: eperm, Calls: "mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount " +

@@ -127,6 +127,9 @@ func serveGetsockopt(r *request) {
 	}
 	value := int32(0)
 	switch level, name := int(int32(r.args[1])), int(int32(r.args[2])); {
+	case level == unix.IPPROTO_UDP:
+		r.fail(unix.ENOPROTOOPT) // or those who ask whether there is segmentation (quic-go) go on to send by it
+		return
 	case level == unix.SOL_SOCKET && name == unix.SO_TYPE:
 		value = unix.SOCK_DGRAM
 	case level == unix.SOL_SOCKET && name == unix.SO_PROTOCOL:

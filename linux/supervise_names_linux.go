@@ -91,7 +91,7 @@ func serveMkdir(r *request) {
 		q.nr, q.form = unix.SYS_MKDIRAT, formMkdir
 		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.mode)}
 		q.book = func(r *request, q *quick) {
-			if kindOf(uint32(q.sx.Mode)) == directory {
+			if kindOf(uint32(q.sx.Mode)) == directory && justBorn(&q.sx, &q.above) {
 				r.deciders.add(r.a.place, dirIDOf(&q.sx))
 			}
 		}
@@ -99,11 +99,21 @@ func serveMkdir(r *request) {
 		if err := unix.Mkdirat(r.a.parent, r.a.place.name, r.mode); err != nil {
 			return errno(err)
 		}
-		if id, e := directoryAt(r.a.parent, r.a.place.name); e == 0 {
-			r.deciders.add(r.a.place, id)
+		var sx, above unix.Statx_t
+		if unix.Statx(r.a.parent, r.a.place.name, unix.AT_SYMLINK_NOFOLLOW, directoryMask, &sx) == nil && kindOf(uint32(sx.Mode)) == directory &&
+			unix.Statx(r.a.parent, "", unix.AT_EMPTY_PATH, unix.STATX_CTIME, &above) == nil && justBorn(&sx, &above) {
+			r.deciders.add(r.a.place, dirIDOf(&sx))
 		}
 		return 0
 	})
+}
+
+// justBorn says whether a directory can be the one that was made a moment ago in that
+// which above describes, whose time of change tells when: another run may have moved one
+// of the user's in its place since. By the clock of the file system, and no time that
+// anybody can set. Where births are not known it can.
+func justBorn(sx, above *unix.Statx_t) bool {
+	return sx.Mask&unix.STATX_BTIME == 0 || sx.Btime.Sec >= above.Ctime.Sec-1
 }
 
 func serveMknod(r *request) {

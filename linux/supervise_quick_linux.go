@@ -54,8 +54,9 @@ type quick struct {
 	pending bool   // whether nobody has collected it
 
 	// Written by the quick thread.
-	st unix.Stat_t
-	sx unix.Statx_t
+	st    unix.Stat_t
+	sx    unix.Statx_t
+	above unix.Statx_t // formMkdir: of what it was made in
 
 	// The quick thread's alone.
 	inject     injection
@@ -229,6 +230,10 @@ func (q *quick) after() {
 	case formMkdir:
 		_, _, e := syscall.RawSyscall6(unix.SYS_STATX, q.args[0], q.args[1], unix.AT_SYMLINK_NOFOLLOW,
 			directoryMask, uintptr(unsafe.Pointer(&q.sx)), 0)
+		if e == 0 {
+			_, _, e = syscall.RawSyscall6(unix.SYS_STATX, q.args[0], uintptr(unsafe.Pointer(&q.empty)), unix.AT_EMPTY_PATH,
+				unix.STATX_CTIME, uintptr(unsafe.Pointer(&q.above)), 0)
+		}
 		if e != 0 {
 			q.sx.Mode = 0
 		}

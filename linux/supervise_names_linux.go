@@ -333,14 +333,6 @@ func serveRename(r *request) {
 		r.refuse(rule)
 		return
 	}
-	rule := r.othersSocket(a)
-	if rule.ok() && exchange {
-		rule = r.othersSocket(b)
-	}
-	if !rule.ok() {
-		r.refuse(rule)
-		return
-	}
 	if r.s.mountPoint(a) || r.s.mountPoint(b) {
 		r.fail(unix.EBUSY)
 		return
@@ -380,22 +372,6 @@ func serveRename(r *request) {
 		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
 		q.book = func(r *request, _ *quick) { r.renamed() }
 	}, slowRename)
-}
-
-// OfOthers is why a socket gets no other name.
-const OfOthers = "by another name it could be taken for a socket that the run has bound"
-
-// othersSocket rules on another name for a socket: none for one that the run has not
-// bound. Another run, which is just about to bind one of that name, would take it for
-// its own.
-func (r *request) othersSocket(o *object) ruling {
-	if o.kind != special || o.st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return ruling{}
-	}
-	if o.fd < 0 && (o.pin() != 0 || o.fd < 0) || !r.s.decider.ledger.ownSocket(o.id(), birth(o.fd), o.place) {
-		return ruling{errno: errAccess, path: o.place.path, why: OfOthers}
-	}
-	return ruling{}
 }
 
 // leadsTo gives what a link leads to.
@@ -538,11 +514,9 @@ func serveLink(r *request) {
 		}
 	} else {
 		rule = r.deciders.link(a.place, a.kind, b.place)
-		if rule.ok() && r.denied(a.id(), profiles.AllAccess) {
+		if rule.ok() && (r.denied(a.id(), profiles.AllAccess) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
+			// Another name of a socket would hide whose it is.
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
-		}
-		if rule.ok() {
-			rule = r.othersSocket(a)
 		}
 	}
 	if !rule.ok() {

@@ -52,7 +52,7 @@ type ledger struct {
 	names    tally[entry]
 	above    map[dirID]int    // of directories made, which one of a row it was; see madeAbove
 	alike    map[uint64]bool  // devices on which directories have one number
-	sockets  map[fileID]int64 // unix sockets bound, with their time of birth
+	sockets  map[fileID]int64 // unix sockets made, with their time of birth
 	abstract map[string]struct{}
 	control  []string // control files that exceptions let the run make
 	unlisted int      // beyond those
@@ -218,16 +218,16 @@ func (l *ledger) each(pl place, dir dirID, name func(entry), number func(dirID))
 // remove forgets a name that is gone, and the directory that had it.
 func (l *ledger) remove(pl place, dir dirID) { l.each(pl, dir, l.names.remove, l.dirs.remove) }
 
-// bound records a unix socket that the run bound.
-func (l *ledger) bound(id fileID, birth int64) {
+// madeSocket records a unix socket that the run made.
+func (l *ledger) madeSocket(id dirID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sockets) < ledgerMost {
-		l.sockets[id] = birth
+		l.sockets[id.fileID] = id.born
 	}
 }
 
-// ownSocket says whether the run bound this socket, which stands at pl. Without a
+// ownSocket says whether the run made this socket, which stands at pl. Without a
 // time of birth a later file may have its number; then the name must be the
 // run's, too.
 func (l *ledger) ownSocket(id fileID, birth int64, pl place) bool {

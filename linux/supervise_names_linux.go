@@ -99,19 +99,26 @@ func serveMkdir(r *request) {
 		if err := unix.Mkdirat(r.a.parent, r.a.place.name, r.mode); err != nil {
 			return errno(err)
 		}
-		var sx, above unix.Statx_t
-		if unix.Statx(r.a.parent, r.a.place.name, unix.AT_SYMLINK_NOFOLLOW, directoryMask, &sx) == nil && kindOf(uint32(sx.Mode)) == directory &&
-			unix.Statx(r.a.parent, "", unix.AT_EMPTY_PATH, unix.STATX_CTIME, &above) == nil && justBorn(&sx, &above) {
-			r.deciders.add(r.a.place, dirIDOf(&sx))
+		if id, ok := justMade(r.a.parent, r.a.place.name, unix.S_IFDIR); ok {
+			r.deciders.add(r.a.place, id)
 		}
 		return 0
 	})
 }
 
-// justBorn says whether a directory can be the one that was made a moment ago in that
-// which above describes, whose time of change tells when: another run may have moved one
-// of the user's in its place since. By the clock of the file system, and no time that
-// anybody can set. Where births are not known it can.
+// justMade gives the identity of what was made a moment ago by this name, a directory or
+// a socket, if that is what stands there.
+func justMade(parent int, name string, format uint16) (id dirID, ok bool) {
+	var sx, above unix.Statx_t
+	ok = unix.Statx(parent, name, unix.AT_SYMLINK_NOFOLLOW, directoryMask, &sx) == nil && sx.Mode&unix.S_IFMT == format &&
+		unix.Statx(parent, "", unix.AT_EMPTY_PATH, unix.STATX_CTIME, &above) == nil && justBorn(&sx, &above)
+	return dirIDOf(&sx), ok
+}
+
+// justBorn says whether this can be what was made a moment ago in the directory that
+// above describes, whose time of change tells when: another run may have moved one of the
+// user's in its place since. By the clock of the file system, and no time that anybody
+// can set. Where births are not known it can.
 func justBorn(sx, above *unix.Statx_t) bool {
 	return sx.Mask&unix.STATX_BTIME == 0 || sx.Btime.Sec >= above.Ctime.Sec-1
 }
@@ -136,8 +143,19 @@ func serveMknod(r *request) {
 	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
 	r.perform(func(r *request) unix.Errno {
 		err := unix.Mknodat(r.a.parent, r.a.place.name, r.mode, 0)
+		if err == nil && r.mode&unix.S_IFMT == unix.S_IFSOCK {
+			r.madeSocket(&r.a) // at which nobody listens
+		}
 		return r.made(err)
 	})
+}
+
+// madeSocket notes the socket that was just made by this name: the run may connect to it,
+// and give it other names.
+func (r *request) madeSocket(o *object) {
+	if id, ok := justMade(o.parent, o.place.name, unix.S_IFSOCK); ok {
+		r.s.decider.ledger.madeSocket(id)
+	}
 }
 
 // made records the name r.a after the call that makes it.
@@ -333,6 +351,14 @@ func serveRename(r *request) {
 		r.refuse(rule)
 		return
 	}
+	rule := r.othersSocket(a)
+	if rule.ok() && exchange {
+		rule = r.othersSocket(b)
+	}
+	if !rule.ok() {
+		r.refuse(rule)
+		return
+	}
 	if r.s.mountPoint(a) || r.s.mountPoint(b) {
 		r.fail(unix.EBUSY)
 		return
@@ -372,6 +398,21 @@ func serveRename(r *request) {
 		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
 		q.book = func(r *request, _ *quick) { r.renamed() }
 	}, slowRename)
+}
+
+// OfOthers is why a socket gets no other name.
+const OfOthers = "by another name it could be taken for a socket that a run has made"
+
+// othersSocket rules on another name for a socket: none for one that the run has not
+// made. Another run, which has just bound one of that name, would take it for its own.
+func (r *request) othersSocket(o *object) ruling {
+	if o.kind != special || o.st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return ruling{}
+	}
+	if o.fd < 0 && (o.pin() != 0 || o.fd < 0) || !r.s.decider.ledger.ownSocket(o.id(), birth(o.fd), o.place) {
+		return ruling{errno: errAccess, path: o.place.path, why: OfOthers}
+	}
+	return ruling{}
 }
 
 // leadsTo gives what a link leads to.
@@ -514,9 +555,11 @@ func serveLink(r *request) {
 		}
 	} else {
 		rule = r.deciders.link(a.place, a.kind, b.place)
-		if rule.ok() && (r.denied(a.id(), profiles.AllAccess) || a.st.Mode&unix.S_IFMT == unix.S_IFSOCK && !r.deciders.made(a.place)) {
-			// Another name of a socket would hide whose it is.
+		if rule.ok() && r.denied(a.id(), profiles.AllAccess) {
 			rule = ruling{errno: errAccess, path: a.place.path, access: profiles.Read}
+		}
+		if rule.ok() {
+			rule = r.othersSocket(a)
 		}
 	}
 	if !rule.ok() {

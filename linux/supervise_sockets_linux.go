@@ -659,14 +659,7 @@ func serveBind(r *request) {
 		if e := bindRaw(r.a.fd, unixAddress(name)); e != 0 {
 			return e
 		}
-		fd, err := unix.Openat(r.b.parent, r.b.place.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err == nil {
-			var st unix.Stat_t
-			if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
-				r.s.decider.ledger.bound(fileID{st.Dev, st.Ino}, birth(fd))
-			}
-			unix.Close(fd)
-		}
+		r.madeSocket(&r.b)
 		r.deciders.add(r.b.place, dirID{})
 		r.s.copies.named(r.a.fd, a.raw)
 		r.s.bound(r.a.fd)

@@ -818,6 +818,7 @@ func TestAgentsRunGivesWay(t *testing.T) {
 // TestYesIsEnough: what an agent's user said yes to works, whatever the kernel has
 // to be asked for it. Without the yes none of it runs.
 func TestYesIsEnough(t *testing.T) {
+	t.Parallel()
 	a := newAgent(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "served\n") }))
 	defer server.Close()

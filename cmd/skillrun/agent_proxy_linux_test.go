@@ -14,6 +14,7 @@ import (
 // TestAgentProjectProxy: a proxy that the files of a project have the agent set is
 // none to its runs; one of the user's environment is.
 func TestAgentProjectProxy(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

@@ -127,6 +127,7 @@ func newHost(t *testing.T, name string, honours, guards bool) *host {
 // A command is put in the place of the agent's own only where that was seen to run,
 // in this session: an agent that ignores it runs nothing unconfined.
 func TestRewrittenOnlyWhereProven(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"copilot", "cursor"} {
 		for _, honours := range []bool{true, false} {
 			for _, guards := range []bool{false, true} {
@@ -216,6 +217,7 @@ func TestProofCannotBeForged(t *testing.T) {
 
 // What these agents obey is not for their own tools to change.
 func TestAgentsCannotChangeTheirHooks(t *testing.T) {
+	t.Parallel()
 	for name, events := range map[string][]string{
 		"copilot": {
 			`{"sessionId":"s-1","cwd":"WORK","toolName":"create","toolArgs":{"path":"FILE","file_text":"x"}}`,

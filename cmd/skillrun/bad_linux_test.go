@@ -124,6 +124,7 @@ func TestBadManifest(t *testing.T) {
 // Names of directories and files are anybody's bytes: they work, and cannot
 // forge a line of ours.
 func TestOddNames(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"new\nline", "skillrun: all is well\nskillrun: x", "\xff\xfe", "esc\x1b[31m", "bidi\u202e", "spa ce", "-dash", "'\"$`\\", "é"} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			dir, env := home(t)

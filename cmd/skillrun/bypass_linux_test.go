@@ -137,6 +137,7 @@ func (w *internet) callIn(addr string, done chan struct{}) {
 // TestBypass tries in each environment to get from a run to what its manifest
 // does not name. Bare, each attempt gets there.
 func TestBypass(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

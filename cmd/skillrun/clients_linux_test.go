@@ -278,6 +278,7 @@ func (s site) start(t *testing.T, bare bool, script string, files ...*os.File) (
 // TestClients runs programs bare, and in each environment under a manifest that
 // names one host: that host gives the same output, another is not reached.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

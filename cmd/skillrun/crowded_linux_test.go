@@ -44,6 +44,7 @@ print("done")
 // TestProcessesUsedUp has a run use up what its user may have of processes: the
 // launcher has what it needs of them, tells how the run ended, and keeps record.
 func TestProcessesUsedUp(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp", "root")
 	uid := 61000 + rand.IntN(4000) // nobody's, so that nobody else's processes count
 	t.Cleanup(func() { os.RemoveAll("/tmp/skillrun-" + strconv.Itoa(uid)) })

@@ -13,12 +13,12 @@ import (
 	"skillrun/profiles"
 )
 
-// Main is main, for the tests that start this program as a user would. The
-// system's configuration is where they have it.
-func Main() {
-	if dir := os.Getenv("TEST_SYSTEM_CONFIG"); dir != "" {
-		systemConfig = dir
-	}
+// Main is main, for the tests that start this program as a user would.
+func Main() { main() }
+
+// Configured is the same where the system's configuration is elsewhere.
+func Configured() {
+	systemConfig = os.Getenv("TEST_SYSTEM_CONFIG")
 	main()
 }
 

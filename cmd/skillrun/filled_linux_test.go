@@ -15,6 +15,7 @@ import (
 // The end of a run that has filled the disk on which the record lies is on record:
 // whole once its own directories are gone, in brief where what it wrote stays.
 func TestFilledDisk(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	if exec.Command("unshare", "-Urm", "true").Run() != nil {
 		sandboxtest.Skip(t, sandboxtest.Namespaces, "no mounts of our own here")

@@ -46,6 +46,7 @@ print("tried")
 // TestInherited gives runs sockets as standard input that were made outside.
 // Bare, each leads to somewhere else than it was made for.
 func TestInherited(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}
@@ -517,6 +518,7 @@ for fd in 1, 2: fcntl.fcntl(fd, fcntl.F_SETFL, 0); os.lseek(fd, 0, 0)`
 // TestMessagesInLog has a run make the file of its messages one that takes none of
 // them, before something is refused.
 func TestMessagesInLog(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const denied = `
 try: os.write(2, b"x"); print("taken")

@@ -86,6 +86,7 @@ mount --bind $HOME $outside/h && mount --bind $work $outside/w && mount --bind $
 // What is denied by one name is denied by those that mounts give it, too, also where
 // an earlier launch was before these mounts.
 func TestMountedTwice(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	requireMounts(t)
 	const tries = `echo "$(cat $0/h/.ssh/id $0/h/notes alias/dev 2>/dev/null)"; echo hook >$0/w/.git/hooks/post-commit; echo new >$0/w/new
@@ -155,6 +156,7 @@ func TestProcTwice(t *testing.T) {
 
 // A file that a denied name leads to is denied by its other names as well.
 func TestLinkedTwice(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	scene := func() *agent {
 		a := newAgent(t)
@@ -197,6 +199,7 @@ skill "$@"`
 // run that begins after it was approved, nor started while one goes on that began
 // before.
 func TestApprovedTwice(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	requireMounts(t)
 	for way, flags := range ways() {

@@ -163,6 +163,7 @@ try "wider registration" ./skillrun --approve declared --manifest all.json -- sh
 // TestNestedHolds has a hostile script in a run inside a run. The control is the
 // same script in the outer run itself, and outside both.
 func TestNestedHolds(t *testing.T) {
+	t.Parallel()
 	eachOuter(t, func(o *outerRun, inside bool) {
 		for _, name := range []string{"sub/mine", "sub/other", "sub/mine2", "sub/other2"} {
 			o.write(name, "x\n")
@@ -239,6 +240,7 @@ func treeOf(t *testing.T, dir string) string {
 // TestNestedBeside has two runs inside at once, with different rights, and a run
 // inside one of them that asks for more than it has.
 func TestNestedBeside(t *testing.T) {
+	t.Parallel()
 	eachOuter(t, func(o *outerRun, inside bool) {
 		out := o.bash(asHeld + `
 rounds() { held $1 bash -c 'for i in {1..20}; do echo x >$1/$i || echo "own: refused"; { echo x >$2/of$i; } 2>/dev/null && echo "other: through"; done; echo "$1 done"' rounds $1 $2; }
@@ -263,6 +265,7 @@ ls side`)
 // TestNestedReceipt: the run inside says who holds what, needs no gap to be named,
 // and the outer run tells what was refused to it, by whose rule.
 func TestNestedReceipt(t *testing.T) {
+	t.Parallel()
 	eachOuter(t, func(o *outerRun, inside bool) {
 		if !inside {
 			return
@@ -291,6 +294,7 @@ func TestNestedReceipt(t *testing.T) {
 // user's workspace, and the outer run's rules refuse it. A run inside goes without,
 // and says so. The control is outside, where it makes one.
 func TestNestedCgroup(t *testing.T) {
+	t.Parallel()
 	if _, ok := linux.FindCgroup(); !ok {
 		sandboxtest.Skip(t, sandboxtest.Cgroups, "no group can be made here")
 	}
@@ -314,6 +318,7 @@ func TestNestedCgroup(t *testing.T) {
 // TestNestedBounds: what is no description of a run is refused, and so are too
 // many of them, after which a run inside says what it lacks.
 func TestNestedBounds(t *testing.T) {
+	t.Parallel()
 	const script = `exec /usr/bin/python3 -c 'import ctypes, subprocess
 libc = ctypes.CDLL(None, use_errno=True)
 def tell(name, text, size=None):
@@ -350,6 +355,7 @@ run()'`
 // TestNestedOver: a run around ends one inside, of which a call still waits. The
 // call is refused, and the supervisor that they share lives on.
 func TestNestedOver(t *testing.T) {
+	t.Parallel()
 	const script = `exec /usr/bin/python3 -c 'import ctypes, os, subprocess
 libc = ctypes.CDLL(None, use_errno=True)
 waits = """

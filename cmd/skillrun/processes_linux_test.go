@@ -28,6 +28,7 @@ echo own $own others $others outside $outside`
 // Whether opens are supervised or not, and whatever numbers the launcher's threads
 // have, a run reads of its own processes what it would read bare.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	a := newAgent(t)
 	told := func(t *testing.T, attr *syscall.SysProcAttr, argv ...string) string {

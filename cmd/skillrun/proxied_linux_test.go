@@ -16,6 +16,7 @@ import (
 // TestProxied: where a machine's environment names a proxy, a granted name is
 // reached by it, in every environment, with programs that know nothing of it.
 func TestProxied(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

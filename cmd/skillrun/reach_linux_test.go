@@ -55,6 +55,7 @@ curl -sk -d x https://good.example/m9`,
 // TestReach holds what a run reaches against what its manifest says, with
 // namespaces and without.
 func TestReach(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 // The commands of the README's section on an API do what it says, as they are,
 // from a clone, in every environment.
 func TestReadmeAPI(t *testing.T) {
+	t.Parallel()
 	if !inOwnInternet(t) {
 		return
 	}

@@ -25,6 +25,7 @@ var layouts = []struct{ name, make, repository, commit string }{
 // What git obeys is written by no run, wherever the repository is: also what tells
 // a later run where it is. Committing goes on.
 func TestRepositoryElsewhere(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal(err)
@@ -86,6 +87,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 // What git's configuration includes and no run reads is empty to git, not its end, in
 // a run inside a run, too: the credentials of actions/checkout and of a GitLab job.
 func TestRepositoryIncludes(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const tries = `git config --get-all http.https://e.test/.extraheader; cat "$0"; cat ../temp/c*; ln "$0" l && cat l; mv "$0" m; rm "$0"; echo evil >"$0"; echo x >/dev/null || echo lost; :`
 	make := func(t *testing.T) (a *agent, included string, run func(argv ...string) string) {
@@ -140,6 +142,7 @@ git config includeIf.gitdir:/github/workspace/.git.path /github/runner_temp/x &&
 // A run makes another directory look like a repository, and a new one like its work
 // tree: who works there later has nothing of the first for that.
 func TestForgedWorkTree(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const makes = `for r in src src/.git; do mkdir -p $r/objects $r/refs $r/worktrees/e; echo "ref: refs/heads/m" >$r/HEAD; echo ../.. >$r/worktrees/e/commondir; echo $PWD/d/.git >$r/worktrees/e/gitdir; done
 mkdir d; echo "gitdir: $PWD/$0" >d/.git; :`
@@ -187,6 +190,7 @@ mkdir d; echo "gitdir: $PWD/$0" >d/.git; :`
 // A run makes all of its workspace look like a work tree of something above, and
 // files there lead out of it: the next run has no more for that.
 func TestLedOutLater(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const makes = `mkdir -p .f/worktrees/w; echo $PWD/.git >.f/worktrees/w/gitdir; echo / >.f/worktrees/w/commondir; echo "gitdir: .f/worktrees/w" >.git
 ln -s ../outside/diary run.py; ln -s ../outside/tool tool; :`
@@ -231,6 +235,7 @@ ln -s ../outside/diary run.py; ln -s ../outside/tool tool; :`
 // what git obeys where a file at any depth leads to a repository, and what links in a
 // directory that one led to lead to.
 func TestDeniedLinks(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	links := map[string]string{".env": "conf/development", "sub/.env.local": "../conf/local", ".envrc": "conf/envrc", ".claude": "ai", ".github": "ci", "sub/.vscode": "../editor", ".mcp.json": "later.json", "x.key": "/etc/hostname", ".env.prod": ".env.example", ".env.stage": "current", "current": "dir/staged", "dir": "conf",
 		"ai/settings.local.json": "../conf/own", "ai/commands": "../cmds", "cmds/x.md": "step", "cmds/step": "../docs/x.md", "ai/agents": "../later/agents", ".devcontainer": "../outside/dev", "sub/deep/real/info": "../info"}
@@ -394,6 +399,7 @@ rm store; ln -s s2 store; echo evil >s2/r/config; mv free a; echo ok >x/new; :`
 // What git's configuration names in the workspace is obeyed as that is: directories
 // of hooks, included files, files of commands.
 func TestConfiguredByGit(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const set = `git init -q .; mkdir -p tools/hooks src bin; echo was >tools/gitconfig; echo was >bin/clean.sh; echo was >bin/dif; echo free >src/free
 git config core.hooksPath tools/hooks; git config include.path ../tools/gitconfig; git config filter.x.clean "sh ./bin/clean.sh %f"; git config alias.d '!bin/dif'

@@ -72,6 +72,7 @@ func TestShownJSON(t *testing.T) {
 // What skillrun prints has nothing in it that moves or hides what a terminal shows,
 // whatever files, skills, variables and tools are called, and names them.
 func TestShownNames(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	const text = "\u0085\u009b31m\u200e\u202e\u2066\u2028\U000e0041字"
 	for _, evil := range []string{"\n\t\r\x1b[31m\x7f\x9b31m" + text, text} {

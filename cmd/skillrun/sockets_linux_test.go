@@ -16,6 +16,7 @@ import (
 // A granted socket is reached where it is, in a /tmp that is otherwise the run's own,
 // too: ssh-agent's and that of an X server. The one beside it is not.
 func TestSocketsInTmp(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp", "notify")
 	place, err := os.MkdirTemp("/tmp", "sr")
 	if err != nil {

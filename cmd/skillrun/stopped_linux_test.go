@@ -37,6 +37,7 @@ print("whole")`
 // a part, in the middle of the calls that it makes for the command: they wait,
 // and none comes out wrong.
 func TestStoppedLauncher(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	dir, env := home(t)
 	launch := func() (*exec.Cmd, *bytes.Buffer) {
@@ -75,6 +76,7 @@ func TestStoppedLauncher(t *testing.T) {
 // TestStoppedAlone sends what stops jobs, and what continues them, to skillrun
 // and to no other process. It comes to what it comes to without skillrun.
 func TestStoppedAlone(t *testing.T) {
+	t.Parallel()
 	sandboxtest.CatchIgnored()
 	marker := fmt.Sprintf("alone-%016x", rand.Uint64())
 	for _, c := range []struct {

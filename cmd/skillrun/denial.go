@@ -66,7 +66,7 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 		return "no server of the run listens there, and none outside is granted"
 	case d.Why != "":
 		return d.Why
-	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path, j.workspace+"/"):
+	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path+"/", j.workspace+"/"):
 		return "outside the workspace"
 	}
 	return "not granted"

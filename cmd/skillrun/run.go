@@ -274,7 +274,7 @@ func (j *job) program(c *cli.Context) (string, error) {
 			code = exitNotFound
 		}
 		say("%s", j.refusedAs(c, err, code))
-		if what := j.unstartable(word); what != "" {
+		if what := j.unstartable(word, j.argv[0]); what != "" {
 			hint("%s", what)
 		}
 		return "", exitError{code}
@@ -322,13 +322,14 @@ func interpreterOf(script string) string {
 	return "bash"
 }
 
-// unstartable says what a first word may be a slip for that names no program.
-func (j *job) unstartable(word string) string {
-	program, _, several := strings.Cut(word, " ")
+// unstartable says what a first word, as it was typed, may be a slip for that names no
+// program.
+func (j *job) unstartable(word, typed string) string {
+	program, _, several := strings.Cut(typed, " ")
 	info, err := os.Stat(word)
 	switch {
 	case several && err != nil:
-		return "the program and each of its arguments are words of their own: not " + quote(word) + " but " + quote(program) + " ...; for a shell's text: sh -c " + quote(word)
+		return "the program and each of its arguments are words of their own: not " + quote(typed) + " but " + quote(program) + " ...; for a shell's text: sh -c " + quote(typed)
 	case err != nil || !strings.Contains(word, "/"):
 		return ""
 	case info.IsDir():

@@ -94,8 +94,9 @@ func (r *recorder) tellEnd(res *sandbox.Result, code int, controls []string) {
 	if code != 0 && !r.profile.Process.Create && !r.tells && !starting {
 		hint("the run had no right to start other programs, which is refused without a line: --grant shell.execute gives it")
 	}
-	if host, port, via := r.traffic.unanswered(); code != 0 && host != "" {
-		line := net.JoinHostPort(host, strconv.Itoa(port)) + " is granted, and nothing answered there"
+	if host, port, via, times := r.traffic.unanswered(); code != 0 && host != "" {
+		// Others may have been: nobody counts those to a server of the run's own.
+		line := fmt.Sprintf("%s is granted, and nobody answered %d of the connections to it", net.JoinHostPort(host, strconv.Itoa(port)), times)
 		if via != "" {
 			line += ", by the proxy " + via
 		}

@@ -82,16 +82,22 @@ func (t *traffic) connections() []audit.Connection {
 	return t.rows
 }
 
-// unanswered is a host that was granted and could not be reached. The run is over.
-func (t *traffic) unanswered() (host string, port int, via string) {
+// unanswered is a host that was granted and could not be reached, and how often. The
+// run is over.
+func (t *traffic) unanswered() (host string, port int, via string, times int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, row := range t.rows {
-		if row.Verdict == string(egress.Unreachable) && row.Port != 0 {
-			return cmp.Or(row.Host, row.Addr), row.Port, row.Via
+		at := cmp.Or(row.Host, row.Addr)
+		switch {
+		case row.Verdict != string(egress.Unreachable) || row.Port == 0:
+		case times == 0:
+			host, port, via, times = at, row.Port, row.Via, row.Count
+		case at == host && row.Port == port && row.Via == via:
+			times += row.Count
 		}
 	}
-	return "", 0, ""
+	return host, port, via, times
 }
 
 // tell prints what was used of each host, one line each.

@@ -136,7 +136,8 @@ func (j *job) tellElsewhere() {
 	if j.skill == nil {
 		return
 	}
-	for _, word := range j.argv[1:] {
+	// Those of a shell's text are words, too: sh -c 'python3 scripts/x.py'.
+	for _, word := range slices.Concat(j.argv[1:], strings.Fields(strings.Join(j.argv[1:], " "))) {
 		file, ok := j.skillFile(word)
 		if _, err := os.Lstat(filepath.Join(j.cwd, word)); ok && err != nil {
 			hint("%s is not here; the skill has one: %s", quote(word), quote(file))

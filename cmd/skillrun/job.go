@@ -610,6 +610,36 @@ func gitTop(dir string) string {
 // option.
 var runners = [...]string{"bun run", "deno run", "go run", "npx tsx", "uv run", "uv run python", "uv run python3"}
 
+// launchers start the command that follows, after options, what env sets, and numbers:
+// the time of timeout, or what nice's option is given.
+var launchers = [...]string{"env", "nice", "nohup", "setsid", "stdbuf", "time", "timeout"}
+
+// launched gives where the command begins that launchers at its front start.
+func launched(command []string) (at int) {
+	for next := 0; next < len(command); {
+		at = next
+		program := filepath.Base(command[at])
+		if !slices.Contains(launchers[:], program) || command[at] != program && !filepath.IsAbs(command[at]) {
+			break
+		}
+		for next++; next < len(command) && own(program, command[next]); {
+			next++
+		}
+	}
+	return at
+}
+
+// own says whether a word is the launcher's own, and not the command that it starts.
+func own(launcher, word string) bool {
+	switch {
+	case strings.HasPrefix(word, "-"):
+		return true
+	case launcher == "env":
+		return strings.Contains(word, "=")
+	}
+	return word != "" && strings.ContainsRune("0123456789.", rune(word[0])) && !strings.Contains(word, "/")
+}
+
 // skillScript replaces the word in a script's place, the program's own or the
 // first that is no option, by the skill's file of that name. Where something
 // here has the name as well, whoever may write here would choose what runs with
@@ -618,13 +648,16 @@ func (j *job) skillScript(command []string) ([]string, error) {
 	if j.skill == nil {
 		return command, nil
 	}
-	before := ""
+	before, first := "", launched(command)
 	for i, word := range command {
-		if i == 0 && !strings.Contains(word, "/") {
+		if i < first {
+			continue
+		}
+		if i == first && !strings.Contains(word, "/") {
 			before = word
 			continue
 		}
-		if i > 0 && strings.HasPrefix(word, "-") {
+		if i > first && strings.HasPrefix(word, "-") {
 			if !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "c") {
 				break // code is next
 			}
@@ -646,7 +679,7 @@ func (j *job) skillScript(command []string) ([]string, error) {
 			}
 			return out, nil
 		}
-		if i == 0 {
+		if i == first {
 			before = filepath.Base(word)
 		} else if before += " " + word; !slices.Contains(runners[:], before) {
 			break
@@ -693,10 +726,11 @@ func (j *job) programs(path string) (interpreter, script string) {
 	if r, err := j.host.Resolve(path); err == nil {
 		interpreter = r
 	}
-	words := j.argv[1:]
+	first := launched(j.argv)
+	program, words := filepath.Base(j.argv[first]), j.argv[first+1:]
 	for i, word := range words {
 		// bash -eo pipefail FILE, as CI starts a step: -o takes the next word.
-		if strings.HasPrefix(word, "-") || i > 0 && strings.HasSuffix(filepath.Base(path), "sh") && strings.HasPrefix(words[i-1], "-") && strings.HasSuffix(words[i-1], "o") {
+		if strings.HasPrefix(word, "-") || i > 0 && strings.HasSuffix(program, "sh") && strings.HasPrefix(words[i-1], "-") && strings.HasSuffix(words[i-1], "o") {
 			continue
 		}
 		if !filepath.IsAbs(word) {

@@ -220,6 +220,25 @@ func TestTyped(t *testing.T) {
 	has(t, text, []string{"SKILL.md:9: ", "the command runs it: python3", `"a.example.com"`, "do.py:1: "}, []string{"b.example.com", "source_code.execute"})
 }
 
+// What is to be filled in is no redirection, and in a real one the file is read.
+func TestHoles(t *testing.T) {
+	text, _ := parsed(t, fstest.MapFS{
+		"SKILL.md": {Data: []byte(header + "```bash\npython3 do.py <skill-name> --path <output-directory>\ncurl https://<host>/x\nwc -l <in.txt >out.txt\n```\n")},
+		"do.sh":    {Data: []byte("sort <control> sorted\n")},
+	})
+	has(t, text, []string{"redirection: in.txt", "redirection: out.txt", "do.sh:1: redirection: control", "do.sh:1: redirection: sorted"}, []string{"cannot be parsed", "redirection: skill-name", "--path"})
+}
+
+// A module of the skill's own is read by itself, and one of nobody's is not.
+func TestOwnModules(t *testing.T) {
+	text, _ := parsed(t, fstest.MapFS{
+		"scripts/a.py":      {Data: []byte("import helper\nfrom lib.x import y\nfrom scripts.helper import z\nimport nobodys\n")},
+		"scripts/helper.py": {Data: []byte("open('out.txt', 'w')\n")},
+		"lib/x.py":          {Data: []byte("y = 1\n")},
+	})
+	has(t, text, []string{"scripts/helper.py:1: ", "module nobodys"}, []string{"module helper", "module lib", "module scripts"})
+}
+
 // Names of a hostile skill stay words in comments and items in quotes.
 func TestHostile(t *testing.T) {
 	evil := []string{

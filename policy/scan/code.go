@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -939,10 +941,20 @@ func (r *reader) beside(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
 		return true
 	}
+	top, _, _ := strings.Cut(name, ".")
+	if of := r.env.skill; r.python && of != nil {
+		return slices.ContainsFunc([]string{path.Dir(r.place.file), "."}, func(dir string) bool {
+			file := path.Join(dir, top)
+			_, err := fs.Stat(of, file+".py")
+			if err != nil {
+				_, err = fs.Stat(of, file)
+			}
+			return err == nil
+		})
+	}
 	if !r.python || r.env.FS == nil {
 		return false
 	}
-	top, _, _ := strings.Cut(name, ".")
 	return slices.ContainsFunc(r.places(name), func(dir string) bool {
 		return r.env.found(dir+"/"+top+".py") != "" || r.env.found(dir+"/"+top+"/__init__.py") != ""
 	})

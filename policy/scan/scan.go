@@ -123,6 +123,8 @@ type Env struct {
 	// name of a remote, "" for the one that it takes by itself, as far as that is
 	// known; "." is the repository itself. Nil knows none.
 	Remote func(dir, name string) (address string, known bool)
+
+	skill fs.FS // of which all files are read, each by itself; nil if none is
 }
 
 // Bounds of the work that a text can cause. What lies beyond is said to be

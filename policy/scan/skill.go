@@ -3,6 +3,7 @@ package scan
 import (
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type Script struct {
 // of [Hosts], each by itself. Of one in another language it is Unknown what it does. all
 // is false where there is more.
 func Skill(fsys fs.FS) (scripts []Script, all bool) {
-	spent := budget{}
+	spent := budget{of: fsys}
 	all = texts(fsys, func(name, text string) bool {
 		typed := name == "SKILL.md" || name == "skill.md"
 		if !typed && markdown(name) {
@@ -48,6 +49,13 @@ func Skill(fsys fs.FS) (scripts []Script, all bool) {
 	})
 	return scripts, all && !spent.short
 }
+
+// holes are what the text of a skill leaves to be filled in, such as <output-dir>. With a
+// space behind it ">" would write to what comes next.
+var holes = regexp.MustCompile(`<[A-Za-z][A-Za-z0-9 _./|-]*>([\s"'/:.,)]|$)`)
+
+// unfilled has arguments, of which nobody knows the value, in the places of holes.
+func unfilled(text string) string { return holes.ReplaceAllString(text, "$${1}${1}") }
 
 // unreadable says whether a file is a script in none of the languages that are read, by
 // its first line or the ending of its name.

@@ -64,6 +64,7 @@ func texts(fsys fs.FS, each func(name, text string) bool) (all bool) {
 
 // budget is what reading the code of a skill has cost.
 type budget struct {
+	of           fs.FS // the skill, where each of its files is read by itself, nil for its hosts
 	bytes, steps int
 	short        bool // some was not read
 }
@@ -75,7 +76,7 @@ func (u *budget) code(name, text string, each func(r Result, of Block)) {
 			u.short = true
 			return
 		}
-		s := newScan(Env{})
+		s := newScan(Env{skill: u.of})
 		s.source(b.Lang, b.Text, place{file: name})
 		u.bytes += len(b.Text)
 		u.steps += s.steps + 64 // that is what an empty one costs
@@ -84,6 +85,9 @@ func (u *budget) code(name, text string, each func(r Result, of Block)) {
 	switch lang := language(name, text); {
 	case markdown(name):
 		for _, b := range Blocks(text) {
+			if u.of != nil && b.Lang == "shell" {
+				b.Text = unfilled(b.Text)
+			}
 			read(b)
 		}
 	case lang != "" && (path.Ext(name) != "" || strings.HasPrefix(text, "#!")):

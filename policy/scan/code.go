@@ -283,6 +283,8 @@ func (r *reader) assign(target *node, v val) {
 			} else if k.kind == nodeSpread && v.kind == valThing {
 				item = v
 				r.use(v)
+			} else if v.kind == valThing && runsThings(v.qual) { // const {[name]: f} = module
+				item = val{kind: valThing, qual: "computed"}
 			}
 			r.assign(k, item)
 		}
@@ -499,6 +501,10 @@ func (r *reader) other(n *node) val {
 			return val{kind: valList, items: []val{{from: "many"}}}
 		}
 		return val{kind: valText}
+	case "with": // of JavaScript, where names that follow may be those of what it names
+		if runsThings(r.eval(n.kids[0]).qual) {
+			r.opaque(r.pos, "names that may be functions of a module")
+		}
 	case "bases":
 		for _, k := range n.kids {
 			r.extended(r.eval(k))

@@ -81,6 +81,11 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			r.searches(c.args[len(c.args)-1])
 		}
 		return val{}, true
+	case "values":
+		if runsThings(c.arg(0).qual) {
+			return val{kind: valList, items: []val{{kind: valThing, qual: "computed"}}}, true
+		}
+		return val{}, true
 	case "getattr":
 		return r.getattr(c), true
 	case "chdir": // what follows runs there; of functions the order in the text stands for that in time
@@ -419,7 +424,11 @@ func (r *reader) subprocess(c *invoked) {
 		r.argv(args, c)
 		return
 	}
-	if v, ok := c.kw.key("executable"); ok { // in place of the first word, or of the shell
+	v, ok := c.kw.key("executable")
+	if !ok && len(c.args) > 2 && strings.HasPrefix(c.qual, "subprocess.") {
+		v, ok = c.args[2], true
+	}
+	if ok && v.from != "none" { // in place of the first word, or of the shell
 		r.role("x", v, "starts the program")
 	}
 	cmd.each(func(x val) {

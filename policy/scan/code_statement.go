@@ -336,6 +336,10 @@ func (p *parser) params(f *node) {
 			}
 		case t.text == "{" || t.text == "[":
 			x := p.primary()
+			if len(f.keys) == 0 && !p.python { // what the first is given is taken apart
+				f.keys = append(f.keys, "(0)")
+				f.kids = append(f.kids, (&node{kind: nodeAssign, kids: []*node{x, {kind: nodeName, text: "(0)"}}}).at(x))
+			}
 			f.keys = append(f.keys, names(x)...)
 			if p.accept(":") {
 				p.typeExpr()
@@ -601,6 +605,9 @@ func (p *parser) jsStatement() *node {
 	case "if", "while", "switch", "with":
 		p.i++
 		n := p.node(nodeOther, p.paren())
+		if t.text == "with" {
+			n.text = t.text
+		}
 		n.kids = append(n.kids, p.block(p.node(nodeBlock)))
 		return n
 	case "else", "do", "try", "finally":

@@ -1,11 +1,15 @@
 package scan
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"skillrun/policy"
 )
+
+// harmlessArgv is what programs do with the names of their files that gives them no other.
+var harmlessArgv = regexp.MustCompile(`(?:[<=~(,]\s*|\b(?:delete|in|print|return)\s+)ARGV(?:\[\w+\])?\s*(?:[^=\s]|==|$)|ARGV\[\w+\]\s*(?:[=!]=|=\s*"")`)
 
 // awk reads its program for system(), pipes, getline and redirections.
 func (c *command) awk() {
@@ -42,6 +46,9 @@ func (c *command) awk() {
 	if !program.exact && program.text == "" && len(c.o.operands) > 0 {
 		c.opaque(c.in.pos, "the awk program is decided at run time")
 		return
+	}
+	if strings.Contains(harmlessArgv.ReplaceAllString(program.text, ""), "ARGV") {
+		c.path(reads, field{}, c.dir, c.in.pos, "awk reads files that its program names")
 	}
 	c.awkProgram(program, c.in.pos, false)
 	if strings.Contains(program.text, "[") || strings.Contains(program.text, "++") || strings.Contains(program.text, "--") {

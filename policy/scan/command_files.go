@@ -8,14 +8,17 @@ func (c *command) tar() {
 		args[0].text = "-" + args[0].text
 	}
 	// Old style: options' values follow in order; "tar czf out.tgz dir" reads alike.
-	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --listed-incremental:b --index-file:w --volno-file:b --one-top-level:- --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
+	const opts = "-f:f --file:f -C:- --directory:- -X:r -T:r --files-from:r --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --listed-incremental:b --index-file:w --volno-file:b --one-top-level?w --add-file:m --to-command:code --checkpoint-action:- -s:- --strip-components:- --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
 	o := parseOptions(opts, args, 0)
 	var file field
 	given := false
+	members := o.operands
 	for _, v := range o.values {
 		switch v.role {
 		case "f":
 			file, given = v.value, true
+		case "m":
+			members = append(members, v.value)
 		default:
 			if v.name == "--checkpoint-action" {
 				if code, ok := strings.CutPrefix(v.value.text, "exec="); ok {
@@ -41,18 +44,23 @@ func (c *command) tar() {
 		if given {
 			do(writes, file, c.dir)
 		}
-		for _, f := range o.operands {
+		for _, f := range members {
 			do(reads, f, base)
 			c.searched(f, base)
 		}
 		if o.has("--remove-files") {
-			for _, f := range o.operands {
+			for _, f := range members {
 				do(deletes, f, base)
 			}
 		}
+	case o.has("--delete"):
+		do(writes, file, c.dir)
 	case o.has("-x", "--extract", "--get"):
 		if given {
 			do(reads, file, c.dir)
+		}
+		if o.has("-P", "--absolute-names") {
+			do(writes, field{}, c.dir)
 		}
 		if o.has("-O", "--to-stdout") {
 			return
@@ -103,7 +111,7 @@ func (c *command) remoteCopy() {
 			c.write(f)
 		}
 		for _, flag := range c.o.flags {
-			if strings.HasPrefix(flag, "--delete") {
+			if flag == "--del" || strings.HasPrefix(flag, "--delete") {
 				c.remove(f)
 				break
 			}

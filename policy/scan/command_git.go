@@ -284,11 +284,20 @@ func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
 		if !f.exact || !slices.Contains(plainViewers[:], f.text) && f.text != "false" {
 			run()
 		}
-	case key == "core.sshcommand", key == "core.fsmonitor", key == "core.askpass", key == "core.gitproxy", key == "diff.external", key == "interactive.difffilter", key == "uploadpack.packobjectshook",
-		section == "gpg" && last == "program", section == "filter" && (last == "clean" || last == "smudge" || last == "process"),
-		section == "diff" && (last == "command" || last == "textconv"), section == "merge" && last == "driver", last == "cmd", section == "trailer" && last == "command",
+	case strings.HasSuffix(last, "command"), key == "core.fsmonitor", key == "core.askpass", key == "core.gitproxy", key == "diff.external", key == "interactive.difffilter", key == "uploadpack.packobjectshook",
+		key == "gc.recentobjectshook", key == "imap.tunnel", key == "instaweb.httpd", section == "gpg" && last == "program", section == "filter" && (last == "clean" || last == "smudge" || last == "process"),
+		section == "diff" && last == "textconv", section == "merge" && last == "driver", last == "cmd",
 		section == "remote" && (last == "uploadpack" || last == "receivepack" || last == "vcs"), section == "sendemail" && strings.HasSuffix(last, "cmd"):
 		run()
+	case section == "submodule" && last == "update":
+		if code, ok := strings.CutPrefix(f.text, "!"); ok {
+			f.text = code
+			run()
+		}
+	case last == "path" && section != "include" && section != "includeif", key == "sendemail.smtpserver": // of a tool; of a program, or a host
+		sh.role("bin", f, pos, "git runs it")
+	case key == "core.worktree":
+		sh.path(reads|writes, f, sh.dir, pos, "git works there")
 	case section == "include" || section == "includeif":
 		sh.opaque(pos, "git reads settings of a file")
 	case last == "proxy" || section == "url":

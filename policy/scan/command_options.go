@@ -117,6 +117,11 @@ func parseOptions(opts string, args []field, stop int) options {
 		if hasValue && strings.HasPrefix(name, "--") {
 			name = whole(opts, name)
 		}
+		if _, takes, _ := role(opts, name); !takes && len(name) > 3 && name[1] == '-' {
+			if _, takes, _ = role(opts, name[1:]); takes { // as go and openssl take it: -exec, --exec
+				name = name[1:]
+			}
+		}
 		if r, takes, attached := role(opts, name); takes {
 			o.flags = append(o.flags, name)
 			v := f

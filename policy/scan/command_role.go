@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"regexp"
 	"strings"
 
 	"skillrun/policy"
@@ -12,7 +13,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	does := func(a access) { sh.path(a, f, sh.dir, pos, reason) }
 	switch role {
 	case "-", "cd", "":
-	case "proxy", "body", "query", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "port", "editable", "lang", "module":
+	case "proxy", "scheme", "body", "query", "method", "data", "json", "form", "upload", "out", "url", "prefix", "post", "conn", "port", "editable", "lang", "module":
 		// Read by the program's own reader.
 
 	// Files.
@@ -29,7 +30,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "rev":
 		sh.revision(f)
 	case "w":
-		if code, ok := strings.CutPrefix(f.text, "|"); ok { // strace -o '|CMD'
+		if code := strings.TrimLeft(f.text, "|!"); code != f.text { // strace -o '|CMD'
 			f.text = code
 			sh.code("shell", f, pos)
 			return
@@ -101,13 +102,61 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			f.text = rest
 			does(reads)
 		}
+	case "keyed", "into": // of docker: "id=NAME,src=FILE", "NAME=DIR"; "type=local,dest=DIR", or DIR
+		for kv := range strings.SplitSeq(f.text, ",") {
+			g, k := f, ""
+			if k, g.text, _ = strings.Cut(kv, "="); role == "into" {
+				if g.text == "" {
+					g.text = k
+				}
+				if k == "dest" || g.text == k {
+					sh.path(writes, g, sh.dir, pos, reason)
+				}
+			} else if k == "env" {
+				sh.variable(g.text, pos)
+			} else if k != "id" && k != "type" && !strings.Contains(g.text, "://") {
+				sh.path(reads, g, sh.dir, pos, reason)
+			}
+		}
 	case "mount":
 		sh.mount(f, pos, reason)
 	case "key": // a private key or another secret, whatever its name
 		p, exact := sh.env.target(f, sh.dir)
 		sh.need("secrets.read", p, exact, pos, reason)
 
+	case "bin": // a program by its path, or a name that says nothing
+		if !f.exact || strings.Contains(f.text, "/") {
+			does(executes)
+		}
+	case "setting": // "KEY=VALUE"; of some keys the value is a command
+		k, v, given := strings.Cut(f.text, "=")
+		if !given && strings.Contains(k, "/") { // a file of them
+			does(executes)
+			return
+		}
+		f.text = strings.Trim(v, `"'`)
+		if ok, _ := regexp.MatchString(`^(?:Exec\w+|mta|sendmail|.*(?:linker|runner|rustc|rustdoc|wrapper))$`, k); ok {
+			sh.code("shell", f, pos)
+		}
+		sh.environ(k, f, pos)
+	case "format": // of tmux "#(CMD)"; of curl "@FILE" and "%output{FILE}"
+		if strings.Contains(f.text, "#(") {
+			sh.opaque(pos, "a format with commands in it")
+		}
+		for _, part := range strings.Split(f.text, "%output{")[1:] {
+			g := f
+			g.text, _, _ = strings.Cut(strings.TrimPrefix(part, ">>"), "}")
+			sh.path(writes, g, sh.dir, pos, reason)
+		}
+		sh.role("at", f, pos, reason)
+
 	// Hosts.
+	case "hops": // of ssh -J
+		for hop := range strings.SplitSeq(f.text, ",") {
+			g := f
+			g.text = hop
+			sh.host("network.client", g, pos, reason)
+		}
 	case "fetch":
 		sh.host("web.fetch", f, pos, reason)
 	case "net":
@@ -196,6 +245,9 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "gitset": // "section.key=value"
 		key, value, _ := strings.Cut(f.text, "=")
 		f.text = value
+		if k := strings.ToLower(key); strings.HasPrefix(k, "remote.") && strings.HasSuffix(k, "url") {
+			sh.host("network.client", f, pos, "git goes there")
+		}
 		sh.gitSetting(key, f, pos)
 	case "rsh":
 		sh.remoteShell(f, pos, reason)
@@ -283,7 +335,13 @@ func (sh *shell) sshOption(f field, pos policy.Pos, reason string) {
 	case "identityfile":
 		sh.role("key", f, pos, reason)
 	case "proxyjump":
-		sh.host("network.client", f, pos, reason)
+		sh.role("hops", f, pos, reason)
+	case "hostname":
+		if !strings.Contains(f.text, "%") {
+			sh.host("network.client", f, pos, reason)
+		}
+	case "xauthlocation":
+		sh.path(executes, f, sh.dir, pos, reason)
 	}
 }
 

@@ -87,14 +87,14 @@ func (sh *shell) table(in invocation) bool {
 				sh.dir = saved
 				return ok
 			}
-			if sub.text == "help" || sub.text == "version" {
-				return true
-			}
-			if rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
+			help := sub.text == "help" || sub.text == "version"
+			if help || rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
 				saved := sh.dir
 				sh.applyOptions(&o, rows[0].Reason, in.pos)
 				sh.dir = saved
-				sh.unknownAt(in.pos, "not in the table: "+in.name+" "+sub.text)
+				if !help {
+					sh.unknownAt(in.pos, "not in the table: "+in.name+" "+sub.text)
+				}
 				return true
 			}
 		} else if rows[0].Needs == nil {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"skillrun/policy"
@@ -70,6 +71,7 @@ func special(name string) func(*command) {
 		{"env", (*command).envCommand},
 		{"ffmpeg", (*command).ffmpeg},
 		{"exiftool", (*command).exiftool},
+		{"fd", (*command).fd},
 		{"find", (*command).find},
 		{"getent", (*command).getent},
 		{"gitconfig", (*command).gitConfig},
@@ -103,6 +105,7 @@ func special(name string) func(*command) {
 		{"sshkeygen", (*command).sshKeygen},
 		{"tar", (*command).tar},
 		{"tcp", (*command).tcp},
+		{"typed", (*command).typed},
 		{"uvrun", (*command).uvRun},
 		{"wget", (*command).wget},
 		{"workspace", (*command).workspace},
@@ -243,17 +246,25 @@ func (c *command) envCommand() {
 	args, vars := c.in.args, c.vars
 	c.spend(len(vars) / 16)
 	c.vars = maps.Clone(vars)
-	defer func() { c.vars = vars }()
+	defer func(dir field) { c.vars, c.dir = vars, dir }(c.dir)
 	for len(args) > 0 {
 		t := args[0].text
 		switch {
-		case t == "-u" || t == "-C" || t == "--unset" || t == "--chdir":
+		case len(t) > 2 && t[0] == '-' && strings.IndexByte("0iv", t[1]) >= 0: // -iC is -i -C
+			args = slices.Clone(args)
+			args[0].text = "-" + t[2:]
+		case t == "-u", t == "-C", t == "-a", t == "-P", t == "--unset", t == "--chdir", t == "--argv0":
 			if (t == "-C" || t == "--chdir") && len(args) > 1 {
-				saved := c.dir
 				c.dir = c.moved(args[1])
-				defer func() { c.dir = saved }()
+			}
+			if t == "-P" {
+				c.unknownAt(c.in.pos, "programs are looked for in another directory")
 			}
 			args = args[min(2, len(args)):]
+		case strings.HasPrefix(t, "-C"), strings.HasPrefix(t, "--chdir="):
+			f := args[0]
+			f.text = strings.TrimPrefix(strings.TrimPrefix(t, "--chdir="), "-C")
+			c.dir, args = c.moved(f), args[1:]
 		case t == "-S" || t == "--split-string":
 			if len(args) > 1 {
 				c.splitString(args[1], args[2:])
@@ -348,13 +359,28 @@ func substitute(f field, mark string, g field) field {
 
 func (c *command) find() {
 	args := c.in.args
-	for len(args) > 0 && (args[0].text == "-L" || args[0].text == "-H" || args[0].text == "-P") {
-		args = args[1:]
-	}
 	var roots []field
+	for more := true; more && len(args) > 0; { // options, of BSD too
+		switch t := args[0].text; {
+		case t == "-D" && len(args) > 1:
+			args = args[2:]
+		case t == "-f" && len(args) > 1:
+			roots, args = append(roots, args[1]), args[2:]
+		case t == "--", strings.HasPrefix(t, "-O"), len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "EHLPXdsx") == "":
+			args, more = args[1:], t != "--"
+		default:
+			more = false
+		}
+	}
 	for len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && args[0].text != "(" && args[0].text != "!" {
 		roots = append(roots, args[0])
 		args = args[1:]
+	}
+	for i, f := range args[:max(0, len(args)-1)] {
+		if f.text == "-files0-from" {
+			c.read(args[i+1])
+			roots = []field{{}}
+		}
 	}
 	if len(roots) == 0 {
 		roots = []field{literal(".")}
@@ -392,7 +418,71 @@ func (c *command) find() {
 	}
 }
 
+// fd reads "fd PATTERN DIR... -x COMMAND", which runs for what is found beneath.
+func (c *command) fd() {
+	args := c.in.args
+	var run []field
+	for i, f := range args {
+		name, value, given := strings.Cut(f.text, "=")
+		if !given && len(name) > 2 && name[1] != '-' {
+			name, value, given = name[:2], name[2:], true
+		}
+		if name != "-x" && name != "-X" && name != "--exec" && name != "--exec-batch" {
+			continue
+		}
+		args, run = args[:i], slices.Clone(args[i+1:])
+		if f.text = value; given {
+			run = append([]field{f}, run...)
+		}
+		break
+	}
+	o := parseOptions(c.row.Opts, args, 0)
+	roots := o.operands[min(1, len(o.operands)):]
+	if v, ok := o.value("--search-path"); ok {
+		roots = append(o.operands, v)
+	}
+	if len(roots) == 0 {
+		roots = []field{literal(".")}
+	}
+	for _, d := range roots {
+		c.read(d)
+		if len(run) > 0 {
+			c.searched(d, c.dir)
+			c.foundBy(run, d)
+		}
+	}
+}
+
+// foundBy reads a command of fd for what is beneath a directory.
+func (c *command) foundBy(run []field, d field) {
+	var each []field
+	for _, f := range run {
+		for _, mark := range [...]string{"{}", "{.}", "{/}", "{//}", "{/.}"} {
+			f = substitute(f, mark, d)
+		}
+		each = append(each, f)
+	}
+	if slices.Equal(each, run) {
+		each = append(each, d)
+	}
+	c.fork().run(each, c.in.pos)
+}
+
+// typed reads clients whose commands, one of which starts programs, come by their
+// standard input or a file.
+func (c *command) typed() {
+	if c.stdin.given || c.o.has("-b", "-c", "-e", "-f") {
+		c.unknownAt(c.in.pos, "not read: commands of "+c.in.name)
+	}
+}
+
+// parallel reads GNU parallel, whose marks may be code: "{= PERL =}".
 func (c *command) parallel() {
+	for _, f := range c.in.args {
+		if strings.Contains(f.text, "{=") {
+			c.opaque(c.in.pos, "inline perl")
+		}
+	}
 	command := append([]field{}, c.o.operands...)
 	values := []field{{computed: true}}
 	for i, f := range command {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"skillrun/policy"
@@ -68,12 +69,24 @@ func (c *command) socat() {
 		g.text, _, _ = strings.Cut(rest, ",")
 		switch k := strings.ToUpper(kind); {
 		case strings.Contains(k, "LISTEN"):
+		case strings.HasPrefix(k, "PROXY"), strings.HasPrefix(k, "SOCKS"):
+			g.text, _, _ = strings.Cut(g.text, ":")
+			c.reach("network.client", g)
 		case strings.HasPrefix(k, "TCP"), strings.HasPrefix(k, "UDP"), strings.HasPrefix(k, "OPENSSL"), strings.HasPrefix(k, "SSL"), strings.HasPrefix(k, "SCTP"):
 			c.reach("network.client", g)
 		case k == "EXEC" || k == "SYSTEM" || k == "SHELL":
 			c.fed(g, c.in.pos)
-		case k == "OPEN" || k == "FILE" || k == "GOPEN" || k == "CREATE":
+		case k == "OPEN" || k == "FILE" || k == "GOPEN" || k == "CREATE" || strings.HasPrefix(k, "UNIX") || strings.HasPrefix(k, "PIPE") && rest != "":
 			c.path(reads|writes, g, c.dir, c.in.pos, c.row.Reason)
+		case rest == "" && strings.Contains(k, "/"): // is opened
+			c.path(reads|writes, f, c.dir, c.in.pos, c.row.Reason)
+		}
+		if _, link, ok := strings.Cut(f.text, "link="); ok {
+			g.text, _, _ = strings.Cut(link, ",")
+			c.write(g)
+		}
+		if strings.Contains(f.text, "!!") {
+			c.opaque(c.in.pos, "an address of two")
 		}
 	}
 }
@@ -244,12 +257,12 @@ func (c *command) perl() {
 		inline = true
 		code := v.value.text
 		filter := c.o.has("-n", "-p", "-a", "-F") // -a and -F imply -n
-		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|"} {
+		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|", "ARGV", "&{", "&$", "*{", "<\"", "<$", "glob"} {
 			if strings.Contains(code, mark) && !(mark == "|" && !strings.Contains(code, "open")) && !(mark == "/e" && !evalFlag(code)) && !(mark == "do " && !strings.Contains(code, "do \"")) {
 				filter = false
 			}
 		}
-		if !filter {
+		if !filter || perlCalls(code) || c.o.has("-d") {
 			c.opaque(c.in.pos, "inline perl")
 		}
 	}
@@ -262,8 +275,24 @@ func (c *command) perl() {
 		do |= writes
 	}
 	for _, f := range c.o.operands {
+		if name := strings.TrimSpace(f.text); strings.HasPrefix(name, "|") || strings.HasSuffix(name, "|") { // <> opens it so
+			f.text = strings.Trim(name, "|")
+			c.code("shell", f, c.in.pos)
+			continue
+		}
 		c.path(do, f, c.dir, c.in.pos, c.row.Reason)
 	}
+	for _, v := range c.o.values {
+		if (v.name == "-M" || v.name == "-m") && (!v.value.exact || strings.ContainsAny(v.value.text, "; (") || strings.HasPrefix(v.value.text, "lib=")) {
+			c.opaque(c.in.pos, "inline perl")
+		}
+	}
+}
+
+// perlCalls says whether code may call a function that does something to files or
+// processes, or evaluates what it puts in a text's place.
+func perlCalls(code string) bool {
+	return regexp.MustCompile(`\b(?:(?:sym)?link|kill|truncate|rmdir|ch(?:mod|own|dir|root)|utime|syscall|fork|dump|dbmopen|sysopen|opendir)\b\s*(?:[("'$@\d]|q\b)|\bs[^\w\s].*[^\w\s$@%&][a-df-z]*e[a-z]*\s*(?:[;})]|$)`).MatchString(code)
 }
 
 // evalFlag says whether a substitution ends in a flag e.

@@ -30,6 +30,10 @@ func (c *command) curl() {
 			post = true
 		case "data", "json", "query":
 			post = post || v.role != "query"
+			if name, ok := strings.CutPrefix(f.text, "%"); ok && v.role == "query" { // --variable %NAME
+				name, _, _ = strings.Cut(name, "=")
+				c.variable(name, c.in.pos)
+			}
 			c.role("at", f, c.in.pos, "curl sends the file")
 			if v.name == "--data-urlencode" || v.role == "query" {
 				if i := strings.IndexByte(f.text, '@'); i > 0 && !strings.Contains(f.text[:i], "=") {
@@ -43,11 +47,20 @@ func (c *command) curl() {
 				g := f
 				g.text, _, _ = strings.Cut(f.text[i+2:], ";")
 				g.exact = f.exact || !strings.Contains(g.text, "$") && !f.computed
-				c.path(reads, g, c.dir, c.in.pos, "curl sends the file")
+				for name := range strings.SplitSeq(g.text, ",") {
+					g.text = strings.Trim(name, `"`)
+					c.path(reads, g, c.dir, c.in.pos, "curl sends the file")
+				}
 			}
 		case "upload":
 			post = true
 			c.path(reads, f, c.dir, c.in.pos, "curl sends the file")
+		case "scheme":
+			if strings.EqualFold(f.text, "file") {
+				for _, u := range c.o.operands {
+					c.read(u)
+				}
+			}
 		case "out":
 			f.text = outDir + f.text
 			c.path(writes, f, c.dir, c.in.pos, "curl writes what it gets")
@@ -69,8 +82,11 @@ func (c *command) curl() {
 			c.path(writes, f, c.dir, c.in.pos, "curl -O writes the remote name")
 		}
 	}
-	if len(urls) == 0 {
-		if _, ok := c.o.value("-K", "--config"); ok {
+	if f, ok := c.o.value("-K", "--config"); ok {
+		if p := c.env.homely(f.text); !strings.HasPrefix(p, "~") && !strings.HasPrefix(p, "$HOME/") { // the user's own
+			c.unknownAt(c.in.pos, "not read: options of curl in a file")
+		}
+		if len(urls) == 0 {
 			c.need(capability, "", false, c.in.pos, "curl reads addresses from its configuration")
 		}
 	}
@@ -78,8 +94,11 @@ func (c *command) curl() {
 
 // url records what an address needs: the host, or the file of file://.
 func (sh *shell) url(capability string, f field, pos policy.Pos, program string) {
-	if rest, ok := strings.CutPrefix(f.text, "file://"); ok {
-		f.text = rest
+	if len(f.text) > 5 && strings.EqualFold(f.text[:5], "file:") {
+		f.text = f.text[5:]
+		if rest, ok := strings.CutPrefix(f.text, "//"); ok {
+			f.text = rest[max(0, strings.IndexByte(rest, '/')):]
+		}
 		sh.path(reads, f, sh.dir, pos, program+" reads the file")
 		return
 	}
@@ -138,8 +157,8 @@ func (c *command) wget() {
 	for _, u := range urls {
 		c.url(capability, u, c.in.pos, "wget")
 	}
-	if _, ok := c.o.value("-i", "--input-file"); ok && len(urls) == 0 {
-		urls = []field{{}}
+	if _, ok := c.o.value("-i", "--input-file", "--input-metalink"); ok {
+		urls = append(urls, field{})
 		c.need(capability, "", false, c.in.pos, "wget reads addresses from a file")
 	}
 	switch {
@@ -293,7 +312,7 @@ func (c *command) pip() {
 			c.require("package.install", t, f.exact)
 			f.text = strings.TrimPrefix(t[strings.LastIndex(t, " ")+1:], "git+")
 			c.reach("web.fetch", f)
-		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~")):
+		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasSuffix(t, "/")):
 			c.require("package.install", t, true)
 			if i := strings.IndexByte(t, '['); i > 0 {
 				f.text = t[:i]
@@ -312,6 +331,9 @@ func (c *command) pip() {
 	}
 	for _, v := range c.o.values {
 		if v.role == "editable" {
+			if f := &v.value; f.exact && !strings.Contains(f.text, "://") && !strings.ContainsAny(f.text[:min(1, len(f.text))], "./~") {
+				f.text = "./" + f.text // never a name
+			}
 			install(v.value)
 		}
 	}

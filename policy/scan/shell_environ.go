@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,10 +14,14 @@ import (
 var (
 	// The value is a command.
 	variablesRun = [...]string{
-		"BROWSER", "CVS_RSH", "EDITOR", "FCEDIT", "GIT_ASKPASS", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
-		"GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND", "LESSCLOSE", "LESSOPEN", "MANPAGER", "PAGER", "PROMPT_COMMAND", "RSYNC_RSH",
-		"RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "SSH_ASKPASS", "SUDO_ASKPASS", "SYSTEMD_PAGER", "VISUAL", "npm_config_script_shell",
+		"AWS_PAGER", "BAT_PAGER", "BROWSER", "CVS_RSH", "DELTA_PAGER", "EDITOR", "FCEDIT", "FZF_DEFAULT_COMMAND", "GH_BROWSER", "GH_EDITOR", "GH_PAGER", "GIT_ASKPASS", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
+		"GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND", "GOCACHEPROG", "HGEDITOR", "KUBECTL_EXTERNAL_DIFF", "KUBE_EDITOR", "LESSCLOSE", "LESSOPEN", "MANPAGER", "PAGER",
+		"PROMPT_COMMAND", "PSQL_EDITOR", "PSQL_PAGER", "RSYNC_RSH",
+		"RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "SSH_ASKPASS", "SSH_PKCS11_HELPER", "SSH_SK_HELPER", "SUDO_ASKPASS", "SVN_EDITOR", "SVN_SSH",
+		"SYSTEMD_EDITOR", "SYSTEMD_PAGER", "VISUAL", "npm_config_script_shell",
 	}
+	// The value is a program, which says something where it is named by a path.
+	variablesProgram = [...]string{"AR", "AS", "CC", "CPP", "CXX", "FC", "GOAUTH", "GOTOOLCHAIN", "LD", "PARALLEL_SHELL", "SHELL", "UV_PYTHON"}
 	// The value is a file of code that is run before anything else.
 	variablesFile = [...]string{"BASH_ENV", "ENV", "MAKEFILES", "PYTHONSTARTUP"}
 	// The value is options, settings or code, which are not read.
@@ -25,9 +30,9 @@ var (
 		"LD_AUDIT", "LD_PRELOAD", "MAKEFLAGS", "PERL5DB", "PERL5OPT", "RUBYOPT", "TAR_OPTIONS", "_JAVA_OPTIONS",
 	}
 	// The value is where programs or libraries are looked for.
-	variablesSearch = [...]string{"DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONHOME", "PYTHONPATH", "RUBYLIB"}
+	variablesSearch = [...]string{"AWKLIBPATH", "AWKPATH", "DYLD_LIBRARY_PATH", "GCONV_PATH", "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONHOME", "PYTHONPATH", "RUBYLIB"}
 	// The value is a host that connections go through.
-	variablesProxy = [...]string{"ALL_PROXY", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "npm_config_https_proxy", "npm_config_proxy"}
+	variablesProxy = [...]string{"ALL_PROXY", "FTP_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "RSYNC_PROXY", "npm_config_https_proxy", "npm_config_proxy"}
 	// The value is where packages are looked for.
 	variablesIndex = [...]string{
 		"GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS",
@@ -38,8 +43,9 @@ var (
 	// The value is where programs find settings, which may name code, or a program; besides
 	// those that no run is given by itself (profiles.Obeyed).
 	variablesSettings = [...]string{
-		"AWS_CONFIG_FILE", "CARGO_HOME", "COMPILER_PATH", "CURL_HOME", "DOCKER_CONFIG", "GCC_EXEC_PREFIX", "GNUPGHOME", "GOENV", "HGRCPATH", "HOME", "KUBECONFIG",
-		"NODE_REDIRECT_WARNINGS", "PIP_CONFIG_FILE", "PSQLRC", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONUSERBASE", "RSYNC_CONNECT_PROG", "SYSTEM_WGETRC",
+		"AWS_CONFIG_FILE", "BAT_CONFIG_PATH", "CARGO_HOME", "COMPILER_PATH", "CURL_HOME", "DOCKER_CONFIG", "GCC_EXEC_PREFIX", "GNUPGHOME", "GOENV", "HGRCPATH", "HOME", "KUBECONFIG",
+		"LESSKEY", "LESSKEYIN", "LESSKEYIN_SYSTEM", "LESSKEY_CONTENT", "LESSKEY_SYSTEM", "PARALLEL",
+		"NODE_REDIRECT_WARNINGS", "PIP_CONFIG_FILE", "PSQLRC", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONUSERBASE", "RIPGREP_CONFIG_PATH", "RSYNC_CONNECT_PROG", "SYSTEM_WGETRC",
 		"UV_CONFIG_FILE", "WGETRC", "XDG_CONFIG_HOME", "ZIPOPT", "npm_config_globalconfig", "npm_config_node_options", "npm_config_userconfig",
 	}
 	// Programs that show or edit and are no news.
@@ -72,6 +78,12 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		if f.text = strings.TrimLeft(f.text, "|-"); !f.exact || !slices.Contains(plainViewers[:], f.text) {
 			sh.code("shell", f, pos)
 		}
+	case named(variablesProgram[:]):
+		if word, _, _ := strings.Cut(f.text, " "); f.exact && strings.ContainsAny(f.text, "/;|&$`") && !systemDir(path.Dir(word)) {
+			sh.code("shell", f, pos)
+		}
+	case name == "LESS" && strings.ContainsAny(f.text, "+/"):
+		sh.unknownAt(pos, "programs obey "+name)
 	case named(variablesFile[:]):
 		if name == "ENV" && f.exact && !strings.ContainsAny(f.text, "/$`") {
 			return // a name of many things

@@ -40,6 +40,9 @@ type val struct {
 
 func text(s string) val { return val{kind: valText, text: s, exact: true} }
 
+// known says that v is a text, and all of it.
+func (v val) known() bool { return v.kind == valText && v.exact }
+
 func (v val) field() field {
 	if v.kind != valText {
 		return field{}
@@ -316,7 +319,7 @@ func environment(target *node) bool {
 func (r *reader) setVariable(key, v val) {
 	key.each(func(k val) {
 		switch {
-		case k.kind != valText || !k.exact:
+		case !k.known():
 			r.unknownAt(r.pos, "a variable is set whose name is decided at run time")
 		case k.text == "HOME":
 			r.opaque(r.pos, "HOME becomes another directory")
@@ -555,7 +558,7 @@ func plus(a, b val) val {
 	if len(a.text)+len(b.text) > maxValue {
 		return val{kind: valText, decoded: true}
 	}
-	return val{kind: valText, text: piece(a) + piece(b), exact: a.kind == valText && a.exact && b.kind == valText && b.exact, decoded: a.decoded || b.decoded, from: begins(a, b)}
+	return val{kind: valText, text: piece(a) + piece(b), exact: a.known() && b.known(), decoded: a.decoded || b.decoded, from: begins(a, b)}
 }
 
 // begins is "temp" of parts that begin with a temporary name.
@@ -646,7 +649,7 @@ func joinPath(parts ...val) val {
 		if p.kind == valText && (p.text != "" || p.exact) {
 			t = p.text
 		}
-		out.exact = out.exact && p.kind == valText && p.exact
+		out.exact = out.exact && p.known()
 		out.decoded = out.decoded || p.decoded
 		switch {
 		case out.text == "" || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~"):
@@ -798,22 +801,22 @@ func (r *reader) indexed(n *node) val {
 		case v.kind == valThing && (v.qual == "os.environ" || v.qual == "process.env"):
 			out = r.readVariable(key)
 		case v.kind == valThing && (v.qual == "globals()" || v.qual == "locals()" || v.qual == "vars()" || v.qual == "global" || v.qual == "builtins" || strings.HasSuffix(v.qual, ".__dict__")):
-			if module, ok := strings.CutSuffix(v.qual, ".__dict__"); ok && key.kind == valText && key.exact && !key.decoded {
+			if module, ok := strings.CutSuffix(v.qual, ".__dict__"); ok && key.known() && !key.decoded {
 				out = r.attr(val{kind: valThing, qual: module}, key.text)
-			} else if v.qual == "vars()" && len(v.items) == 1 && key.kind == valText && key.exact && !key.decoded {
+			} else if v.qual == "vars()" && len(v.items) == 1 && key.known() && !key.decoded {
 				out = r.attr(v.items[0], key.text)
-			} else if key.kind == valText && key.exact && !key.decoded {
+			} else if key.known() && !key.decoded {
 				out = r.name(key.text)
 			} else {
 				out = val{kind: valThing, qual: "computed"}
 			}
 		case v.kind == valThing && v.qual == "sys.modules" && r.python:
-			if out = (val{kind: valThing, qual: "computed"}); key.kind == valText && key.exact {
+			if out = (val{kind: valThing, qual: "computed"}); key.known() {
 				out.qual = key.text
 			}
 		case v.kind == valThing && key.text == "constructor" && !r.python:
 			out = r.attr(v, "constructor")
-		case v.kind == valThing && key.kind == valText && key.exact && !strings.HasSuffix(v.qual, ")"):
+		case v.kind == valThing && key.known() && !strings.HasSuffix(v.qual, ")"):
 			// module["name"], as JavaScript spells attributes too
 			out = r.attr(v, key.text)
 			if key.decoded {
@@ -823,7 +826,7 @@ func (r *reader) indexed(n *node) val {
 			out = val{kind: valThing, qual: "computed"}
 		case key.text == "constructor" && !r.python:
 			out = r.attr(v, "constructor")
-		case v.kind == valDict && key.kind == valText && key.exact:
+		case v.kind == valDict && key.known():
 			if x, ok := v.key(key.text); ok {
 				out = x
 			}
@@ -854,11 +857,11 @@ func runsThings(qual string) bool {
 
 // readVariable gives what a variable of the environment holds.
 func (r *reader) readVariable(key val) val {
-	if key.kind == valText && key.exact && key.text == "HOME" {
+	if key.known() && key.text == "HOME" {
 		return val{kind: valText, text: "~", exact: true, qual: "path"}
 	}
 	key.each(func(k val) {
-		if k.kind == valText && k.exact {
+		if k.known() {
 			r.variable(k.text, r.pos)
 		} else {
 			r.need("env_var.read", "", false, r.pos, "the name of the variable is computed")

@@ -404,10 +404,10 @@ func (r *reader) languageCode(v val) {
 			r.newShell(nil).runs(f, r.pos, "runs what the file holds", nil, as)
 			return
 		}
-		if x.kind != valText || !x.exact || x.decoded {
+		if !x.known() || x.decoded {
 			r.opaque(r.pos, "the code is decided at run time")
 		}
-		if x.kind == valText && x.exact && x.text != "" {
+		if x.known() && x.text != "" {
 			lang := "javascript"
 			if r.python {
 				lang = "python"
@@ -439,7 +439,7 @@ func (r *reader) newShell(c *invoked) *shell {
 	sh.stdin = input{given: true}
 	if c != nil {
 		if d, ok := c.named("cwd"); ok {
-			if d.kind == valText && d.exact {
+			if d.known() {
 				sh.dir = sh.moved(d.field())
 			} else {
 				sh.dir = field{unknown: true}
@@ -456,7 +456,7 @@ func (r *reader) newShell(c *invoked) *shell {
 func (r *reader) shellCode(v val, c *invoked) {
 	v.each(func(x val) {
 		f := x.field()
-		if x.kind != valText || !x.exact {
+		if !x.known() {
 			r.need("process.create", "", false, r.pos, "runs a shell command")
 			r.opaque(r.pos, "the command is decided at run time")
 			return
@@ -505,8 +505,8 @@ func (r *reader) argv(args []val, c *invoked) {
 	p := words[0]
 	if !p.exact || args[0].kind != valText {
 		args[0].each(func(x val) {
-			r.need("process.create", x.field().text, x.kind == valText && x.exact, r.pos, "starts the program")
-			if x.kind == valText && x.exact {
+			r.need("process.create", x.field().text, x.known(), r.pos, "starts the program")
+			if x.known() {
 				w := append([]field{x.field()}, words[1:]...)
 				r.newShell(c).run(w, r.pos)
 			} else {
@@ -585,7 +585,7 @@ func (r *reader) pure(c *invoked) (val, bool) {
 			return joinPath(c.args...), true
 		case "shlex.split":
 			v := val{kind: valList}
-			if a.kind != valText || !a.exact || a.decoded || strings.ContainsAny(a.text, "'\"\\") {
+			if !a.known() || a.decoded || strings.ContainsAny(a.text, "'\"\\") {
 				return val{}, true
 			}
 			for _, w := range strings.Fields(a.text) {
@@ -655,7 +655,7 @@ func (r *reader) here() val {
 
 // decodedBy gives what a text decodes to, "" if it is not known or does not decode.
 func decodedBy(a val, decode func(string) ([]byte, error)) val {
-	if a.kind == valText && a.exact {
+	if a.known() {
 		if b, err := decode(a.text); err == nil {
 			return val{kind: valText, text: string(b), exact: true, decoded: true}
 		}
@@ -725,7 +725,7 @@ func (r *reader) textMethod(name string, s val, c *invoked) (val, bool) {
 			rest = rest[j+1:]
 		}
 	case "replace", "replaceAll":
-		if len(c.args) >= 2 && a.kind == valText && a.exact && c.arg(1).kind == valText && c.arg(1).exact && s.exact {
+		if len(c.args) >= 2 && a.known() && c.arg(1).known() && s.exact {
 			if a.text == "" || strings.Count(s.text, a.text)*len(c.arg(1).text) > maxValue {
 				return val{kind: valText, decoded: true}, true
 			}
@@ -738,7 +738,7 @@ func (r *reader) textMethod(name string, s val, c *invoked) (val, bool) {
 		return val{}, false
 	case "split":
 		v := val{kind: valList}
-		if s.exact && a.kind == valText && a.exact {
+		if s.exact && a.known() {
 			for _, p := range strings.Split(s.text, a.text) {
 				v.items = append(v.items, text(p))
 			}
@@ -774,7 +774,7 @@ func (r *reader) textMethod(name string, s val, c *invoked) (val, bool) {
 		}
 		return val{kind: valText, qual: "path"}, true
 	case "with_name", "with_stem", "relative_to":
-		if name == "with_name" && s.exact && a.kind == valText && a.exact {
+		if name == "with_name" && s.exact && a.known() {
 			if i := strings.LastIndexByte(s.text, '/'); i >= 0 {
 				return val{kind: valText, text: s.text[:i+1] + a.text, exact: true, qual: "path"}, true
 			}

@@ -68,12 +68,29 @@ func (p *parser) node(kind nodeKind, kids ...*node) *node {
 	return &node{kind: kind, kids: kids, line: t.line, col: t.col}
 }
 
-// at gives a node the place of another.
-func (n *node) at(m *node) *node {
+// nodeAt makes a node in the place of another.
+func nodeAt(m *node, kind nodeKind, kids ...*node) *node {
+	n := &node{kind: kind, kids: kids}
 	if m != nil {
 		n.line, n.col = m.line, m.col
 	}
 	return n
+}
+
+func (n *node) named(text string) *node {
+	n.text = text
+	return n
+}
+
+// until reads what stands before an end, and the end; at least a token each time.
+func (p *parser) until(end string, read func()) {
+	for !p.is(end) && p.tok().kind != tokEnd {
+		at := p.i
+		if read(); p.i == at {
+			p.i++
+		}
+	}
+	p.accept(end)
 }
 
 var none = &node{kind: nodeNumber}
@@ -98,18 +115,18 @@ func (p *parser) expr() *node {
 		cond := p.binary(1)
 		if p.accept("else") {
 			y := p.expr()
-			return (&node{kind: nodeOther, kids: []*node{cond, {kind: nodeChoice, kids: []*node{x, y}}}}).at(x)
+			return nodeAt(x, nodeOther, cond, &node{kind: nodeChoice, kids: []*node{x, y}})
 		}
-		return (&node{kind: nodeOther, kids: []*node{x, cond}}).at(x)
+		return nodeAt(x, nodeOther, x, cond)
 	case !p.python && p.is("?"):
 		p.i++
 		a := p.expr()
 		p.accept(":")
 		b := p.expr()
-		return (&node{kind: nodeOther, kids: []*node{x, {kind: nodeChoice, kids: []*node{a, b}}}}).at(x)
+		return nodeAt(x, nodeOther, x, &node{kind: nodeChoice, kids: []*node{a, b}})
 	case p.python && p.is(":="), !p.python && (p.is("=") || p.is("+=") || p.is("||=") || p.is("??=")):
 		p.i++
-		return (&node{kind: nodeAssign, kids: []*node{x, p.expr()}}).at(x)
+		return nodeAt(x, nodeAssign, x, p.expr())
 	}
 	return x
 }
@@ -167,10 +184,10 @@ func (p *parser) binary(least int) *node {
 		}
 		y := p.binary(level + 1)
 		if op == "or" || op == "||" || op == "??" {
-			x = (&node{kind: nodeChoice, kids: []*node{x, y}}).at(x)
+			x = nodeAt(x, nodeChoice, x, y)
 			continue
 		}
-		x = (&node{kind: nodeBinary, text: op, kids: []*node{x, y}}).at(x)
+		x = nodeAt(x, nodeBinary, x, y).named(op)
 	}
 }
 
@@ -190,7 +207,7 @@ func (p *parser) unary() *node {
 				kind = nodeSpread
 			}
 			x := p.unary()
-			return (&node{kind: kind, kids: []*node{x}, line: t.line, col: t.col})
+			return &node{kind: kind, kids: []*node{x}, line: t.line, col: t.col}
 		}
 	}
 	if t.kind == tokName {
@@ -220,7 +237,8 @@ func (p *parser) unary() *node {
 			if !p.python {
 				p.i++
 				x := p.postfix(p.primary(), true)
-				call := (&node{kind: nodeCall, kids: []*node{x}, keys: []string{""}}).at(x)
+				call := nodeAt(x, nodeCall, x)
+				call.keys = []string{""}
 				if p.is("(") {
 					p.arguments(call)
 				}
@@ -237,7 +255,7 @@ func (p *parser) postfix(x *node, noCall bool) *node {
 		t := p.tok()
 		if t.kind == tokTemplate && !p.python {
 			p.i++
-			x = (&node{kind: nodeTagged, kids: []*node{x, p.templateNode(t)}}).at(x)
+			x = nodeAt(x, nodeTagged, x, p.templateNode(t))
 			continue
 		}
 		if t.kind != tokOp {
@@ -252,12 +270,13 @@ func (p *parser) postfix(x *node, noCall bool) *node {
 			p.accept("#")
 			if n := p.tok(); n.kind == tokName {
 				p.i++
-				x = (&node{kind: nodeAttr, text: n.text, kids: []*node{x}}).at(x)
+				x = nodeAt(x, nodeAttr, x).named(n.text)
 				continue
 			}
 			return x
 		case t.text == "(" && !noCall:
-			call := (&node{kind: nodeCall, kids: []*node{x}, keys: []string{""}}).at(x)
+			call := nodeAt(x, nodeCall, x)
+			call.keys = []string{""}
 			p.arguments(call)
 			x = call
 		case t.text == "[" && !(t.after && !p.python):
@@ -295,22 +314,21 @@ func (p *parser) index(x *node) *node {
 	p.accept("]")
 	if colons > 0 {
 		if colons == 2 && end-begin == 4 && p.t[begin+2].text == "-" && p.t[begin+3].text == "1" {
-			return (&node{kind: nodeReverse, kids: []*node{x}}).at(x)
+			return nodeAt(x, nodeReverse, x)
 		}
-		return (&node{kind: nodeOther, text: "slice", kids: append([]*node{x}, parts...)}).at(x)
+		return nodeAt(x, nodeOther, append([]*node{x}, parts...)...).named("slice")
 	}
 	if len(parts) == 0 {
 		return x
 	}
-	return (&node{kind: nodeIndex, kids: []*node{x, parts[0]}}).at(x)
+	return nodeAt(x, nodeIndex, x, parts[0])
 }
 
 func (p *parser) arguments(call *node) {
 	p.accept("(")
 	saved := p.noIn
 	p.noIn = false
-	for !p.is(")") && p.tok().kind != tokEnd {
-		at := p.i
+	p.until(")", func() {
 		key := ""
 		if p.python && p.tok().kind == tokName && p.peek(1).kind == tokOp && p.peek(1).text == "=" {
 			key = p.tok().text
@@ -318,13 +336,8 @@ func (p *parser) arguments(call *node) {
 		}
 		x := p.comprehension(p.expr())
 		call.kids, call.keys = append(call.kids, x), append(call.keys, key)
-		if !p.accept(",") && !p.is(")") {
-			if p.i == at {
-				p.i++
-			}
-		}
-	}
-	p.accept(")")
+		p.accept(",")
+	})
 	p.noIn = saved
 }
 
@@ -333,7 +346,7 @@ func (p *parser) comprehension(x *node) *node {
 	if !p.python || !p.is("for") && !p.is("async") {
 		return x
 	}
-	loops := (&node{kind: nodeOther, text: "comprehension"}).at(x)
+	loops := nodeAt(x, nodeOther).named("comprehension")
 	for p.is("for") || p.is("if") || p.is("async") {
 		if p.accept("async") {
 			continue
@@ -349,7 +362,7 @@ func (p *parser) comprehension(x *node) *node {
 		p.noIn = saved
 		p.accept("in")
 		iter := p.binary(1)
-		loops.kids = append(loops.kids, (&node{kind: nodeFor, kids: []*node{target, iter}}).at(iter))
+		loops.kids = append(loops.kids, nodeAt(iter, nodeFor, target, iter))
 	}
 	loops.kids = append(loops.kids, x)
 	return loops
@@ -361,7 +374,7 @@ func (p *parser) targets() *node {
 	if !p.is(",") {
 		return x
 	}
-	list := (&node{kind: nodeList, kids: []*node{x}}).at(x)
+	list := nodeAt(x, nodeList, x)
 	for p.accept(",") {
 		if p.is("in") || p.is("=") || p.tok().kind == tokLine {
 			break
@@ -395,9 +408,11 @@ func (p *parser) primary() *node {
 	t := p.tok()
 	n := &node{line: t.line, col: t.col}
 	switch t.kind {
-	case tokString:
+	case tokString, tokTemplate:
 		p.i++
-		n.kind, n.text = nodeString, t.text
+		if n.kind, n.text = nodeString, t.text; t.kind == tokTemplate {
+			n = p.templateNode(t)
+		}
 		// Adjacent literals join.
 		for p.python && (p.tok().kind == tokString || p.tok().kind == tokTemplate) {
 			u := p.tok()
@@ -406,26 +421,13 @@ func (p *parser) primary() *node {
 				n.text += u.text
 				continue
 			}
-			y := p.templateNode(u)
-			if u.kind == tokString {
-				y = &node{kind: nodeString, text: u.text}
-			}
-			n = (&node{kind: nodeTemplate, kids: []*node{n, y}}).at(n)
-		}
-		return n
-	case tokTemplate:
-		p.i++
-		x := p.templateNode(t)
-		for p.python && (p.tok().kind == tokString || p.tok().kind == tokTemplate) {
-			u := p.tok()
-			p.i++
 			y := &node{kind: nodeString, text: u.text}
 			if u.kind == tokTemplate {
 				y = p.templateNode(u)
 			}
-			x = (&node{kind: nodeTemplate, kids: []*node{x, y}}).at(x)
+			n = nodeAt(n, nodeTemplate, n, y)
 		}
-		return x
+		return n
 	case tokNumber:
 		p.i++
 		n.kind, n.text = nodeNumber, t.text
@@ -438,10 +440,6 @@ func (p *parser) primary() *node {
 			return p.function()
 		case t.text == "class" && !p.python:
 			return p.class()
-		case t.text == "import" && !p.python, t.text == "super":
-			p.i++
-			n.kind, n.text = nodeName, t.text
-			return n
 		}
 		p.i++
 		n.kind, n.text = nodeName, t.text
@@ -471,18 +469,13 @@ func (p *parser) sequence(n *node, end string, kind nodeKind) *node {
 	saved := p.noIn
 	p.noIn = false
 	commas := 0
-	for !p.is(end) && p.tok().kind != tokEnd {
-		at := p.i
+	p.until(end, func() {
 		if p.accept(",") {
 			commas++
-			continue
+			return
 		}
 		n.kids = append(n.kids, p.comprehension(p.expr()))
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept(end)
+	})
 	p.noIn = saved
 	if kind == nodeOther {
 		if p.python && (commas > 0 || len(n.kids) == 0) {
@@ -503,12 +496,10 @@ func (p *parser) dict(n *node) *node {
 	defer func() { p.noIn = saved }()
 	n.kind = nodeDict
 	add := func(key string, x *node) { n.keys, n.kids = append(n.keys, key), append(n.kids, x) }
-	for !p.is("}") && p.tok().kind != tokEnd {
-		at := p.i
+	p.until("}", func() {
 		t := p.tok()
 		switch {
 		case p.accept(","):
-			continue
 		case t.kind == tokOp && (t.text == "..." || t.text == "**"):
 			add("", p.unary())
 		case p.python:
@@ -550,10 +541,6 @@ func (p *parser) dict(n *node) *node {
 				add(key, &node{kind: nodeName, text: key, line: t.line, col: t.col})
 			}
 		}
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept("}")
+	})
 	return n
 }

@@ -375,7 +375,7 @@ func (r *reader) mode(c *invoked, positional val) string {
 		v = positional
 	}
 	switch {
-	case v.kind == valText && v.exact:
+	case v.known():
 		return v.text
 	case v.kind == valDict:
 		return "r"
@@ -439,7 +439,7 @@ func (r *reader) subprocess(c *invoked) {
 				return
 			}
 			r.argv(x.items, c)
-		case x.kind == valText && x.exact:
+		case x.known():
 			r.shellCode(x, c)
 		case x.kind == valText && x.text != "" && !shellText:
 			r.shellCode(x, c)
@@ -455,9 +455,9 @@ func (r *reader) dynamicImport(c *invoked) val {
 	if len(c.args) == 0 {
 		return val{}
 	}
-	if a.kind != valText || !a.exact || a.decoded {
+	if !a.known() || a.decoded {
 		r.opaque(r.pos, "the module is decided at run time")
-		if a.kind != valText || !a.exact {
+		if !a.known() {
 			return val{kind: valThing, qual: "imported"}
 		}
 	}
@@ -487,7 +487,7 @@ func (r *reader) configured(v val) {
 		v.each(r.configured)
 	case valDict:
 		for _, key := range [...]string{"class", "()"} {
-			if name, ok := v.key(key); ok && (name.kind == valText && name.exact || name.kind == valThing) {
+			if name, ok := v.key(key); ok && (name.known() || name.kind == valThing) {
 				qual := name.qual
 				if name.kind == valText {
 					qual = name.text
@@ -522,7 +522,7 @@ func (r *reader) extended(base val) {
 
 func (r *reader) getattr(c *invoked) val {
 	of, name := c.arg(0), c.arg(1)
-	if name.kind == valText && name.exact {
+	if name.known() {
 		if name.decoded {
 			r.opaque(r.pos, "an attribute whose name is spelled out of pieces")
 		}
@@ -554,7 +554,7 @@ func (r *reader) http(row *callRow, c *invoked) {
 	case "request", "stream":
 		if r.python || c.arg(0).kind == valText && c.arg(1).kind == valText {
 			verb, url = strings.ToLower(c.arg(0).text), c.arg(1)
-			if c.arg(0).kind != valText || !c.arg(0).exact {
+			if !c.arg(0).known() {
 				verb = "?"
 			}
 		} else {
@@ -569,7 +569,7 @@ func (r *reader) http(row *callRow, c *invoked) {
 	}
 	if v, ok := c.named("method"); ok {
 		verb = strings.ToLower(v.text)
-		if v.kind != valText || !v.exact {
+		if !v.known() {
 			verb = "?"
 		}
 	}

@@ -66,7 +66,7 @@ func (p *parser) toColon() *node {
 		}
 		x := p.expr()
 		if p.accept("as") {
-			x = (&node{kind: nodeAssign, kids: []*node{p.unary(), x}}).at(x)
+			x = nodeAt(x, nodeAssign, p.unary(), x)
 		}
 		n.kids = append(n.kids, x)
 		if p.i == at {
@@ -151,7 +151,7 @@ func (p *parser) pythonStatement() *node {
 			p.accept("in")
 			iter := p.expr()
 			if p.is(",") {
-				iter = (&node{kind: nodeList, kids: []*node{iter}}).at(iter)
+				iter = nodeAt(iter, nodeList, iter)
 				for p.accept(",") {
 					iter.kids = append(iter.kids, p.expr())
 				}
@@ -211,9 +211,9 @@ func (p *parser) assignment() *node {
 		p.i++
 		annotation := p.expr()
 		if p.accept("=") {
-			x = (&node{kind: nodeAssign, kids: []*node{x, p.listOf()}}).at(x)
+			x = nodeAt(x, nodeAssign, x, p.listOf())
 		}
-		return (&node{kind: nodeOther, kids: []*node{annotation, x}}).at(x)
+		return nodeAt(x, nodeOther, annotation, x)
 	}
 	var targets []*node
 	for {
@@ -226,15 +226,15 @@ func (p *parser) assignment() *node {
 		case p.is("+="):
 			p.i++
 			y := p.listOf()
-			return (&node{kind: nodeAssign, kids: []*node{x, (&node{kind: nodeBinary, text: "+", kids: []*node{x, y}}).at(x)}}).at(x)
+			return nodeAt(x, nodeAssign, x, nodeAt(x, nodeBinary, x, y).named("+"))
 		case p.is("-="), p.is("*="), p.is("/="), p.is("%="), p.is("|="), p.is("&="), p.is("//="), p.is("**="), p.is("^="), p.is("<<="), p.is(">>="), p.is("@="):
 			p.i++
-			return (&node{kind: nodeOther, kids: []*node{x, p.listOf()}}).at(x)
+			return nodeAt(x, nodeOther, x, p.listOf())
 		}
 		break
 	}
 	for i := len(targets) - 1; i >= 0; i-- {
-		x = (&node{kind: nodeAssign, kids: []*node{targets[i], x}}).at(targets[i])
+		x = nodeAt(targets[i], nodeAssign, targets[i], x)
 	}
 	return x
 }
@@ -245,7 +245,7 @@ func (p *parser) listOf() *node {
 	if !p.python || !p.is(",") {
 		return x
 	}
-	list := (&node{kind: nodeList, kids: []*node{x}}).at(x)
+	list := nodeAt(x, nodeList, x)
 	for p.accept(",") {
 		if k := p.tok().kind; k == tokLine || k == tokEnd || p.is("=") {
 			break
@@ -316,15 +316,14 @@ func (p *parser) params(f *node) {
 	if !p.accept("(") {
 		return
 	}
-	for !p.is(")") && p.tok().kind != tokEnd {
-		at := p.i
+	p.until(")", func() {
 		t := p.tok()
 		switch {
 		case p.accept(",") || p.accept("*") || p.accept("**") || p.accept("...") || p.accept("/"):
 		case t.kind == tokName:
 			p.i++
 			if !p.python && (t.text == "public" || t.text == "private" || t.text == "readonly") && p.tok().kind == tokName {
-				continue
+				return
 			}
 			f.keys = append(f.keys, t.text)
 			p.accept("?")
@@ -338,7 +337,7 @@ func (p *parser) params(f *node) {
 			x := p.primary()
 			if len(f.keys) == 0 && !p.python { // what the first is given is taken apart
 				f.keys = append(f.keys, "(0)")
-				f.kids = append(f.kids, (&node{kind: nodeAssign, kids: []*node{x, {kind: nodeName, text: "(0)"}}}).at(x))
+				f.kids = append(f.kids, nodeAt(x, nodeAssign, x, &node{kind: nodeName, text: "(0)"}))
 			}
 			f.keys = append(f.keys, names(x)...)
 			if p.accept(":") {
@@ -348,11 +347,7 @@ func (p *parser) params(f *node) {
 				f.kids = append(f.kids, p.expr())
 			}
 		}
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept(")")
+	})
 }
 
 // typeExpr steps over an annotation.
@@ -521,20 +516,14 @@ func (p *parser) class() *node {
 	if p.tok().kind == tokName && !p.is("extends") {
 		p.i++
 	}
-	for !p.is("{") && p.tok().kind != tokEnd {
-		at := p.i
+	p.until("{", func() {
 		if p.accept("extends") {
 			base := p.node(nodeOther)
 			base.text, base.kids = "bases", []*node{p.unary()}
 			n.kids = append(n.kids, base)
 		}
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept("{")
-	for !p.is("}") && p.tok().kind != tokEnd {
-		at := p.i
+	})
+	p.until("}", func() {
 		t := p.tok()
 		switch {
 		case t.kind == tokName && p.peek(1).text == "(", t.kind == tokString && p.peek(1).text == "(":
@@ -543,7 +532,7 @@ func (p *parser) class() *node {
 		case t.kind == tokName && p.peek(1).text == "=" && p.peek(1).kind == tokOp:
 			p.i += 2
 			self := &node{kind: nodeAttr, text: t.text, kids: []*node{{kind: nodeName, text: "this"}}, line: t.line, col: t.col}
-			n.kids = append(n.kids, (&node{kind: nodeAssign, kids: []*node{self, p.expr()}}).at(self))
+			n.kids = append(n.kids, nodeAt(self, nodeAssign, self, p.expr()))
 		case t.text == "[":
 			p.i++
 			n.kids = append(n.kids, p.expr())
@@ -554,11 +543,7 @@ func (p *parser) class() *node {
 		default:
 			p.i++
 		}
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept("}")
+	})
 	return n
 }
 
@@ -668,7 +653,7 @@ func (p *parser) jsExpression() *node {
 	if !p.is(",") {
 		return x
 	}
-	list := (&node{kind: nodeOther, kids: []*node{x}}).at(x)
+	list := nodeAt(x, nodeOther, x)
 	for p.accept(",") {
 		list.kids = append(list.kids, p.assignment())
 	}
@@ -696,7 +681,7 @@ func (p *parser) declare() *node {
 			p.typeExpr()
 		}
 		if p.accept("=") {
-			n.kids = append(n.kids, (&node{kind: nodeAssign, kids: []*node{target, p.expr()}}).at(target))
+			n.kids = append(n.kids, nodeAt(target, nodeAssign, target, p.expr()))
 		}
 		if !p.accept(",") {
 			return n
@@ -731,19 +716,14 @@ func (p *parser) jsFor() *node {
 		return p.block(f)
 	}
 	p.i = begin
-	for !p.is(")") && p.tok().kind != tokEnd {
-		at := p.i
+	p.until(")", func() {
 		if !p.accept(";") {
 			if s := p.statement(); s != nil {
 				n.kids = append(n.kids, s)
 			}
 			p.accept(",")
 		}
-		if p.i == at {
-			p.i++
-		}
-	}
-	p.accept(")")
+	})
 	n.kids = append(n.kids, p.block(p.node(nodeBlock)))
 	return n
 }

@@ -80,21 +80,17 @@ func (sh *shell) table(in invocation) bool {
 				return true
 			}
 		} else if sub := o.operands[0]; sub.exact {
-			if len(rowsOf(in.name+" "+sub.text)) > 0 {
+			name, help := in.name+" "+sub.text, sub.text == "help" || sub.text == "version"
+			found := len(rowsOf(name)) > 0
+			if found || help || rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
 				saved := sh.dir
 				sh.applyOptions(&o, rows[0].Reason, in.pos)
-				ok := sh.table(invocation{in.name + " " + sub.text, o.operands[1:], in.pos})
-				sh.dir = saved
-				return ok
-			}
-			help := sub.text == "help" || sub.text == "version"
-			if help || rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
-				saved := sh.dir
-				sh.applyOptions(&o, rows[0].Reason, in.pos)
-				sh.dir = saved
-				if !help {
-					sh.unknownAt(in.pos, "not in the table: "+in.name+" "+sub.text)
+				if found {
+					sh.table(invocation{name, o.operands[1:], in.pos})
+				} else if !help {
+					sh.unknownAt(in.pos, "not in the table: "+name)
 				}
+				sh.dir = saved
 				return true
 			}
 		} else if rows[0].Needs == nil {

@@ -124,16 +124,14 @@ func (sh *shell) value(name string, p *syntax.ParamExp) ([]alt, bool) {
 			return []alt{{sh.self}}, false
 		}
 		return []alt{{{text: "$0"}}}, false
-	case "HOME":
-		if _, set := sh.vars[name]; !set {
+	}
+	if !set {
+		switch name {
+		case "HOME":
 			return []alt{{literal("~")}}, false
-		}
-	case "PWD":
-		if _, set := sh.vars[name]; !set {
+		case "PWD":
 			return []alt{{sh.here()}}, false
-		}
-	case "IFS":
-		if _, set := sh.vars[name]; !set {
+		case "IFS":
 			return []alt{{literal(" \t\n")}}, false
 		}
 	}

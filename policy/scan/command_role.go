@@ -30,7 +30,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "rev":
 		sh.revision(f)
 	case "w":
-		if code := strings.TrimLeft(f.text, "|!"); code != f.text { // strace -o '|CMD'
+		if code := strings.TrimPrefix(strings.TrimLeft(f.text, "|!"), "%pipe%"); code != f.text { // strace -o '|CMD', gs -o %pipe%CMD
 			f.text = code
 			sh.code("shell", f, pos)
 			return

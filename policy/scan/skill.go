@@ -52,10 +52,12 @@ func Skill(fsys fs.FS) (scripts []Script, all bool) {
 
 // holes are what the text of a skill leaves to be filled in, such as <output-dir>. With a
 // space behind it ">" would write to what comes next.
-var holes = regexp.MustCompile(`<[A-Za-z][A-Za-z0-9 _./|-]*>([\s"'/:.,)]|$)`)
+const holes = `<[A-Za-z][A-Za-z0-9 _./|-]*>([\s"'/:.,)]|$)`
 
 // unfilled has arguments, of which nobody knows the value, in the places of holes.
-func unfilled(text string) string { return holes.ReplaceAllString(text, "$${1}${1}") }
+func unfilled(text string) string {
+	return regexp.MustCompile(holes).ReplaceAllString(text, "$${1}${1}")
+}
 
 // unreadable says whether a file is a script in none of the languages that are read, by
 // its first line or the ending of its name.

@@ -224,9 +224,9 @@ func TestTyped(t *testing.T) {
 func TestHoles(t *testing.T) {
 	text, _ := parsed(t, fstest.MapFS{
 		"SKILL.md": {Data: []byte(header + "```bash\npython3 do.py <skill-name> --path <output-directory>\ncurl https://<host>/x\nwc -l <in.txt >out.txt\n```\n")},
-		"do.sh":    {Data: []byte("sort <control> sorted\n")},
+		"do.sh":    {Data: []byte("sort <given> sorted\n")},
 	})
-	has(t, text, []string{"redirection: in.txt", "redirection: out.txt", "do.sh:1: redirection: control", "do.sh:1: redirection: sorted"}, []string{"cannot be parsed", "redirection: skill-name", "--path"})
+	has(t, text, []string{"redirection: in.txt", "redirection: out.txt", "do.sh:1: redirection: given", "do.sh:1: redirection: sorted"}, []string{"cannot be parsed", "redirection: skill-name", "--path"})
 }
 
 // A module of the skill's own is read by itself, and one of nobody's is not.

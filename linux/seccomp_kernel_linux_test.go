@@ -123,6 +123,9 @@ var probes = []probe{
 	{"setpriority of a user", unix.SYS_SETPRIORITY, [6]uintptr{2, 0x7ffffff0, 5}, unix.EPERM, false},
 	{"fanotify_init", unix.SYS_FANOTIFY_INIT, [6]uintptr{bad, bad}, unix.EPERM, true},
 	{"memfd_create", unix.SYS_MEMFD_CREATE, [6]uintptr{page, unix.MFD_EXEC}, unix.EACCES, false},
+	{"mmap MAP_HUGETLB", unix.SYS_MMAP, [6]uintptr{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_HUGETLB, bad}, unix.ENOMEM, false},
+	{"memfd_create MFD_HUGETLB", unix.SYS_MEMFD_CREATE, [6]uintptr{page, unix.MFD_HUGETLB}, unix.ENOMEM, false},
+	{"shmget SHM_HUGETLB", unix.SYS_SHMGET, [6]uintptr{0, 0, 0o5600}, unix.ENOMEM, false}, // too small
 	{"personality", unix.SYS_PERSONALITY, [6]uintptr{0x0400000}, unix.ENOSYS, false},
 	{"file_setattr", unix.SYS_FILE_SETATTR, [6]uintptr{bad, page}, unix.EPERM, false},
 	{"ioctl TIOCSTI", unix.SYS_IOCTL, [6]uintptr{bad, unix.TIOCSTI}, unix.EPERM, false},

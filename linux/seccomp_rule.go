@@ -114,7 +114,8 @@ func socketOption(name uint64) []ArgCond {
 // Linux's numbers, the same on amd64 and arm64 (include/uapi). They stand here
 // because the table builds on every system.
 const (
-	eperm, eacces, einval, enotty, enosys     = 1, 13, 22, 25, 38
+	eperm, enomem, eacces, einval, enotty     = 1, 12, 13, 22, 25
+	enosys                                    = 38
 	eprotonosupport, eopnotsupp, eafnosupport = 93, 95, 97
 
 	low32 = 0xffffffff
@@ -142,7 +143,8 @@ const (
 
 	sIFMT, sIFREG, sIFIFO, sIFSOCK, sIFCHR, sIFBLK = 0o170000, 0o100000, 0o010000, 0o140000, 0o020000, 0o060000
 
-	mfdNoexecSeal, mfdExec = 8, 16
+	mfdHugetlb, mfdNoexecSeal, mfdExec = 4, 8, 16
+	mapHugetlb, shmHugetlb             = 0x40000, 0o4000
 
 	oAccmode, oCreat, oTrunc, oAsync = 0o3, 0o100, 0o1000, 0o20000
 )

@@ -253,6 +253,11 @@ func ArgumentRules() []SyscallRule {
 			Reason: "PR_SET_MM: a process that lies about its own program"},
 		{Action: Errno, Errno: einval, Calls: "prctl", When: masked(0, low32, 78),
 			Reason: "PR_FUTEX_HASH (Linux 6.17): a gigabyte of the kernel's memory for each process that asks, which nobody counts without a control group"},
+		{Action: Errno, Errno: enomem, Calls: "mmap", When: masked(3, mapHugetlb, mapHugetlb),
+			Reason: "MAP_HUGETLB: one process takes all pages that the machine keeps for all users' databases and virtual machines (vm.nr_hugepages), " +
+				"and no limit of memory counts them; ENOMEM as where it keeps none"},
+		{Action: Errno, Errno: enomem, Calls: "memfd_create", When: masked(1, mfdHugetlb, mfdHugetlb), Reason: "MFD_HUGETLB, the same"},
+		{Action: Errno, Errno: enomem, Calls: "shmget", When: masked(2, shmHugetlb, shmHugetlb), Reason: "SHM_HUGETLB, the same, of root's and a group's"},
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
 		{Action: Pretend, Calls: "setrlimit", When: masked(0, low32, rlimitCore),

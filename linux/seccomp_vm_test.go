@@ -97,6 +97,8 @@ func spell(answer uint32) string {
 		switch n := answer & 0xffff; n {
 		case 1:
 			return "EPERM"
+		case 12:
+			return "ENOMEM"
 		case 13:
 			return "EACCES"
 		case 22:

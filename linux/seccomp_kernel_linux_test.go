@@ -126,6 +126,8 @@ var probes = []probe{
 	{"mmap MAP_HUGETLB", unix.SYS_MMAP, [6]uintptr{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_HUGETLB, bad}, unix.ENOMEM, false},
 	{"memfd_create MFD_HUGETLB", unix.SYS_MEMFD_CREATE, [6]uintptr{page, unix.MFD_HUGETLB}, unix.ENOMEM, false},
 	{"shmget SHM_HUGETLB", unix.SYS_SHMGET, [6]uintptr{0, 0, 0o5600}, unix.ENOMEM, false}, // too small
+	{"mq_open", unix.SYS_MQ_OPEN, [6]uintptr{page, unix.O_CREAT | unix.O_RDWR}, unix.ENOSYS, false},
+	{"mq_unlink", unix.SYS_MQ_UNLINK, [6]uintptr{page}, unix.ENOSYS, false},
 	{"personality", unix.SYS_PERSONALITY, [6]uintptr{0x0400000}, unix.ENOSYS, false},
 	{"file_setattr", unix.SYS_FILE_SETATTR, [6]uintptr{bad, page}, unix.EPERM, false},
 	{"ioctl TIOCSTI", unix.SYS_IOCTL, [6]uintptr{bad, unix.TIOCSTI}, unix.EPERM, false},

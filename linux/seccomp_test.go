@@ -114,6 +114,8 @@ var hostile = []expectation{
 	{"memfd_create MFD_HUGETLB", 319, 279, [6]uint64{0x1000, 12}, "ENOMEM"},
 	{"memfd_create MFD_HUGETLB, high bits", 319, 279, [6]uint64{0x1000, high | 4}, "ENOMEM"},
 	{"shmget SHM_HUGETLB", 29, 194, [6]uint64{0, 1 << 21, 0o7600}, "ENOMEM"},
+	{"mq_open", 240, 180, [6]uint64{0x1000, 0o102, 0o600}, "ENOSYS"},
+	{"mq_unlink", 241, 181, [6]uint64{0x1000}, "ENOSYS"},
 	{"memfd_secret", 447, 447, [6]uint64{}, "ENOSYS"},
 	{"personality READ_IMPLIES_EXEC", 135, 92, [6]uint64{0x0400000}, "ENOSYS"},
 	{"personality MMAP_PAGE_ZERO", 135, 92, [6]uint64{0x0100000}, "ENOSYS"},

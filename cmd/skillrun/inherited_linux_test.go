@@ -563,6 +563,45 @@ os.lseek(2, at, 0)`,
 	}
 }
 
+// TestWaitsAgain holds a run to a pipe and a socket that its caller reads on from: a
+// program that has nobody wait there would end a script's "while read".
+func TestWaitsAgain(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	after := func(make func() ([2]int, error), prefix ...string) bool {
+		ends, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdin := os.NewFile(uintptr(ends[0]), "stdin")
+		defer stdin.Close()
+		defer unix.Close(ends[1])
+		argv := append(prefix, "python3", "-c", "import os; os.set_blocking(0, False)")
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = home(t)
+		cmd.Stdin = stdin
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		flags, err := unix.FcntlInt(uintptr(ends[0]), unix.F_GETFL, 0)
+		return err == nil && flags&unix.O_NONBLOCK == 0
+	}
+	for name, make := range map[string]func() ([2]int, error){
+		"pipe": func() (ends [2]int, err error) { return ends, unix.Pipe2(ends[:], unix.O_CLOEXEC) },
+		"socket": func() ([2]int, error) {
+			return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		},
+	} {
+		if after(make) {
+			t.Errorf("control: %s: waits", name)
+		}
+		for way, flags := range ways() {
+			if !after(make, append(append([]string{program(t)}, flags...), "--")...) {
+				t.Errorf("%s, %s: waits for nobody", name, way)
+			}
+		}
+	}
+}
+
 // TestInheritedDirectory gives runs the workspace as standard input, through which
 // a secret in it is found in another view than theirs.
 func TestInheritedDirectory(t *testing.T) {

@@ -15,7 +15,8 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 // foreground what was there, if the run has taken its place. It leaves the
 // settings as they are where others may have made them: where a pipe leads to the
 // run or from it, to a pager maybe, and where the run is not in the foreground. A file
-// is appended to again if it was, or what comes later would take the place of what is there.
+// is appended to again if it was, or what comes later would take the place of what is there,
+// and who reads on from a pipe or socket that was standard input waits again.
 func keepTerminal() (restore func()) {
 	type stream struct{ fd, flags int } // of the open file, which programs after the run have too
 	var terminals, files []stream
@@ -27,6 +28,9 @@ func keepTerminal() (restore func()) {
 			terminals, alone = append(terminals, stream{fd, flags}), alone && err == nil
 		} else if info, fault := f.Stat(); fault == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 			alone = false
+			if f == os.Stdin && err == nil {
+				files = append(files, stream{fd, flags})
+			}
 		} else if fault == nil && err == nil && info.Mode().IsRegular() {
 			files = append(files, stream{fd, flags})
 		}

@@ -50,6 +50,9 @@ type Facts struct {
 	// Observe has reading opens go through the supervisor too, so that what is
 	// refused there can be shown. The others always do.
 	Observe bool
+	// Connected says that standard input is an internet socket, which carries what
+	// was agreed on and nothing else.
+	Connected bool
 	// Proxied says that hosts which are named are reached by a proxy of this
 	// machine's, which resolves them.
 	Proxied bool
@@ -654,7 +657,9 @@ func (c *compiler) standsIn() bool {
 
 // tellsNetwork says that the supervisor refuses internet sockets, so that it can
 // tell of them, rather than the filter, which is silent.
-func (c *compiler) tellsNetwork() bool { return c.listens && c.facts.Observe }
+func (c *compiler) tellsNetwork() bool {
+	return c.listens && c.facts.Observe && !c.facts.Connected
+}
 
 // namespaces are all but the network's. In a user namespace the one capability
 // that root needs for another owner's files would be worth nothing, since their

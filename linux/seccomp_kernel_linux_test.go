@@ -128,6 +128,7 @@ var probes = []probe{
 	{"shmget SHM_HUGETLB", unix.SYS_SHMGET, [6]uintptr{0, 0, 0o5600}, unix.ENOMEM, false}, // too small
 	{"mq_open", unix.SYS_MQ_OPEN, [6]uintptr{page, unix.O_CREAT | unix.O_RDWR}, unix.ENOSYS, false},
 	{"mq_unlink", unix.SYS_MQ_UNLINK, [6]uintptr{page}, unix.ENOSYS, false},
+	{"setsockopt SO_BINDTODEVICE", unix.SYS_SETSOCKOPT, [6]uintptr{bad, unix.SOL_SOCKET, unix.SO_BINDTODEVICE}, unix.EPERM, false},
 	{"personality", unix.SYS_PERSONALITY, [6]uintptr{0x0400000}, unix.ENOSYS, false},
 	{"file_setattr", unix.SYS_FILE_SETATTR, [6]uintptr{bad, page}, unix.EPERM, false},
 	{"ioctl TIOCSTI", unix.SYS_IOCTL, [6]uintptr{bad, unix.TIOCSTI}, unix.EPERM, false},
@@ -173,6 +174,7 @@ var featureProbes = []struct {
 	{linux.NotifyOpens, probe{"openat to read", unix.SYS_OPENAT, [6]uintptr{here, page}, unix.ENOSYS, false}},
 	{linux.NotifyKill, probe{"kill", unix.SYS_KILL, [6]uintptr{0x7ffffff0, 0}, unix.ENOSYS, false}},
 	{linux.NotifyKill, probe{"fcntl F_SETOWN", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETOWN, 1}, unix.EPERM, false}},
+	{linux.OwnNetwork, probe{"setsockopt MCAST_JOIN_GROUP", unix.SYS_SETSOCKOPT, [6]uintptr{bad, unix.IPPROTO_IP, unix.MCAST_JOIN_GROUP}, unix.EOPNOTSUPP, false}},
 	{linux.NotifySockets | linux.OwnNetwork, probe{"connect", unix.SYS_CONNECT, [6]uintptr{bad}, unix.ENOSYS, false}},
 }
 

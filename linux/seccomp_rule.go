@@ -107,6 +107,12 @@ func rawSocketOf(f uint64) []ArgCond {
 	return []ArgCond{{Arg: 0, Mask: low32, Value: f}, {Arg: 1, Mask: sockTypeMask, Value: sockRaw}}
 }
 
+// groupOption is setsockopt of an option that joins groups, or of the one four further
+// that does so by source.
+func groupOption(level, name uint64) []ArgCond {
+	return append(masked(1, low32, level), masked(2, low32&^4, name&^4)...)
+}
+
 func socketOption(name uint64) []ArgCond {
 	return []ArgCond{{Arg: 1, Mask: low32, Value: solSocket}, {Arg: 2, Mask: low32, Value: name}}
 }
@@ -130,7 +136,7 @@ const (
 
 	protoICMP, protoTCP, protoUDP, protoIPv6, protoICMPv6, protoMPTCP = 1, 6, 17, 41, 58, 262
 
-	solSocket, soType, soReusePort, soProtocol, soDomain = 1, 3, 15, 38, 39
+	solSocket, soType, soReusePort, soBindToDevice, soProtocol, soDomain, soBindToIfindex = 1, 3, 15, 25, 38, 39, 62
 
 	protoAudit = 9 // of netlink
 

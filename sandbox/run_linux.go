@@ -327,6 +327,7 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 		facts := factsFor(o, spec.Profile, f, spec.Files, spec.Mounts)
 		facts.Dir, facts.Observe, facts.CountsOutput, facts.Gate = spec.Dir, spec.Observe, spec.countsOutput(), gate
 		facts.Proxied, facts.Firm = spec.Parents.Serve(&spec.Profile.Network), spec.Firm
+		facts.Connected = spec.connected()
 		return facts
 	}
 	stands := &own{dir: filepath.Join(filepath.Dir(o.dir), standIn), cache: o.cache}
@@ -338,6 +339,15 @@ func compile(spec *Spec, f linux.Features, o *own, gate []linux.SocketCall) (pla
 		c = fresh
 	}
 	return c.Plan.Move(stands.dir, o.dir), of(o), fresh
+}
+
+// connected says that the command's standard input is an internet socket.
+func (s *Spec) connected() bool {
+	if s.Stdin == nil || s.pipes(0) || kind(s.Stdin)&os.ModeSocket == 0 {
+		return false
+	}
+	domain, err := unix.GetsockoptInt(int(s.Stdin.Fd()), unix.SOL_SOCKET, unix.SO_DOMAIN)
+	return err != nil || domain != unix.AF_UNIX
 }
 
 // PlanFor compiles a profile as a run on a machine with these features would

@@ -602,6 +602,56 @@ func TestWaitsAgain(t *testing.T) {
 	}
 }
 
+// TestInheritedConnection gives runs a connection as standard input, which is in the
+// network outside, whatever the run may reach: no packet goes another way by it.
+func TestInheritedConnection(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	const script = `
+import socket, struct
+for level, name, value in ((1, 25, b"lo\0"), (0, 42, struct.pack("I4xHH4s120x", 1, 2, 0, bytes((239, 1, 2, 3))))):
+    s = socket.socket(fileno=0)
+    try: s.setsockopt(level, name, value); print("done")
+    except OSError: print("refused")
+    s.detach()
+`
+	try := func(argv ...string) string {
+		conn, err := net.Dial("tcp4", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		stdin, err := conn.(*net.TCPConn).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdin.Close()
+		argv = append(argv, "python3", "-c", script)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = home(t)
+		cmd.Stdin = stdin
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", argv, err)
+		}
+		return string(out)
+	}
+	if got := try("env"); strings.Contains(got, "refused") {
+		t.Fatalf("control: %q", got)
+	}
+	for way, flags := range ways() {
+		for _, more := range [][]string{nil, {"--grant", "network.client:example.com"}} {
+			if got := try(append(append(append([]string{program(t)}, flags...), more...), "--")...); got != "refused\nrefused\n" {
+				t.Errorf("%s %q: %q", way, more, got)
+			}
+		}
+	}
+}
+
 // TestInheritedDirectory gives runs the workspace as standard input, through which
 // a secret in it is found in another view than theirs.
 func TestInheritedDirectory(t *testing.T) {

@@ -258,7 +258,7 @@ func ArgumentRules() []SyscallRule {
 		{Action: Errno, Errno: enomem, Calls: "mmap", When: masked(3, mapHugetlb, mapHugetlb),
 			Reason: "MAP_HUGETLB: one process takes all pages that the machine keeps for all users' databases and virtual machines (vm.nr_hugepages), " +
 				"and no limit of memory counts them; ENOMEM as where it keeps none"},
-		{Action: Errno, Errno: enomem, Calls: "memfd_create", When: masked(1, mfdHugetlb, mfdHugetlb), Reason: "MFD_HUGETLB, the same"},
+		{Action: Errno, Errno: enomem, Calls: "memfd_create", When: masked(1, mfdHugetlb|mfdExec, mfdHugetlb), Reason: "MFD_HUGETLB, the same"},
 		{Action: Errno, Errno: enomem, Calls: "shmget", When: masked(2, shmHugetlb, shmHugetlb), Reason: "SHM_HUGETLB, the same, of root's and a group's"},
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
@@ -293,7 +293,7 @@ func ArgumentRules() []SyscallRule {
 			When: pairOf(sockDgram), Reason: "a datagram goes to whatever unix socket it is addressed to, of a pair, too"},
 		{For: NoSupervisor, Action: Errno, Errno: eacces, Calls: "socketpair",
 			When: pairOf(sockRaw), Reason: "the kernel makes a datagram socket of it"},
-		{For: NoSupervisor, Action: Errno, Errno: eacces, Calls: "memfd_create", When: masked(1, mfdNoexecSeal, 0),
+		{For: NoSupervisor, Action: Errno, Errno: eacces, Calls: "memfd_create", When: masked(1, mfdNoexecSeal|mfdHugetlb, 0),
 			Reason: "memory that may become a program, and nobody to make it such that it does not"},
 		{For: NoFork, Action: Errno, Errno: eperm, Calls: "fork vfork",
 			Reason: "no new processes; not EAGAIN, which shells wait and retry on"},

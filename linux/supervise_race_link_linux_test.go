@@ -2,16 +2,19 @@ package linux_test
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // linkRacer has a link to a file wait, while all threads that would make it wait at
 // FIFOs, and puts a symbolic link in the file's place by then. How many there are it
-// is told, and that nothing is to wait where nobody supervises.
+// is told, and that nothing is to wait where nobody supervises; and for how many seconds
+// they begin. Those that come later have all of the calls wait, and then nothing was tried.
 const linkRacer = `
 import os, signal, sys, threading, time
-waiters = int(sys.argv[1])
+waiters, begin = int(sys.argv[1]), int(sys.argv[2])
+signal.alarm(begin + 20)
 os.mkdir("a"); os.mkfifo("fifo")
 with open("a/f", "w") as f: f.write("mine")
 with open("big", "w") as f:
@@ -26,7 +29,7 @@ for _ in range(16 if waiters else 0):
         os.open("fifo", os.O_WRONLY)
         os._exit(0)
     children.append(pid)
-time.sleep(1 if waiters else 0)
+time.sleep(begin)
 said = []
 def link():
     try:
@@ -59,18 +62,18 @@ func TestSupervisedRaceLink(t *testing.T) {
 	for try := 0; try < 5 && !waited; try++ {
 		c := newCell(t)
 		c.write(".git/config", "old")
-		r := c.run("python3", "-c", linkRacer, "505")
+		r := c.run("python3", "-c", linkRacer, "505", strconv.Itoa(1<<try))
 		if to, err := os.Readlink(c.ws + "/.git/COMMIT_EDITMSG"); err == nil {
 			t.Fatalf("a symbolic link to %s was made in the repository:\n%s%s", to, r.out, c.explain())
 		}
 		waited = strings.HasPrefix(r.out, "waited")
 	}
 	if !waited {
-		t.Error("no link waited: nothing was tried")
+		t.Error("control: no link waited: nothing was tried")
 	}
 	control := newCell(t)
 	control.write(".git/config", "old")
-	r := control.bare("python3", "-c", linkRacer, "0")
+	r := control.bare("python3", "-c", linkRacer, "0", "0")
 	if _, err := os.Readlink(control.ws + "/.git/COMMIT_EDITMSG"); err != nil {
 		t.Fatalf("control: no link was made: %v\n%s", err, r.out)
 	}

@@ -138,6 +138,8 @@ const (
 
 	solSocket, soType, soReusePort, soBindToDevice, soProtocol, soDomain, soBindToIfindex = 1, 3, 15, 25, 38, 39, 62
 
+	ipOptions, ipv6OldOptions, ipv6Routing = 4, 6, 57
+
 	protoAudit = 9 // of netlink
 
 	msgFastopen = 0x20000000

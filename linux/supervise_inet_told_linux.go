@@ -53,6 +53,10 @@ func serveSetsockopt(r *request) {
 		r.fail(unix.ENODEV) // of any socket: the kernel tells the network of the groups of streams, too, and from whom they want to hear
 		return
 	}
+	if r.setsWay() {
+		r.fail(unix.EOPNOTSUPP) // of any socket: a stream that the run is started with is in the network outside
+		return
+	}
 	k := r.internet()
 	if k != nil && k.end == nil && r.only6() {
 		n := r.s.inet
@@ -102,6 +106,17 @@ func (r *request) setsGroup() bool {
 		return name == unix.IP_MULTICAST_IF || name >= unix.IP_ADD_MEMBERSHIP && name <= unix.MCAST_MSFILTER
 	case unix.IPPROTO_IPV6:
 		return name == unix.IPV6_JOIN_GROUP || name == unix.IPV6_LEAVE_GROUP || name >= unix.MCAST_JOIN_GROUP && name <= unix.MCAST_MSFILTER
+	}
+	return false
+}
+
+// setsWay says that a call is about the addresses through which packets go.
+func (r *request) setsWay() bool {
+	switch name := int(int32(r.args[2])); int(int32(r.args[1])) {
+	case unix.IPPROTO_IP:
+		return name == ipOptions
+	case unix.IPPROTO_IPV6:
+		return name == ipv6Routing || name == ipv6OldOptions
 	}
 	return false
 }

@@ -606,21 +606,21 @@ func TestWaitsAgain(t *testing.T) {
 // network outside, whatever the run may reach: no packet goes another way by it.
 func TestInheritedConnection(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
 	const script = `
 import socket, struct
-for level, name, value in ((1, 25, b"lo\0"), (0, 42, struct.pack("I4xHH4s120x", 1, 2, 0, bytes((239, 1, 2, 3))))):
+ways = ((1, 25, b"lo\0"), (0, 42, struct.pack("I4xHH4s120x", 1, 2, 0, bytes((239, 1, 2, 3)))))
+s = socket.socket(fileno=0)
+if s.family == socket.AF_INET6:
+    ways = ((1, 25, b"lo\0"), (41, 57, bytes((0, 4, 4, 1, 1, 0, 0, 0)) + 2 * socket.inet_pton(s.family, "::1")))
+s.detach()
+for level, name, value in ways:
     s = socket.socket(fileno=0)
     try: s.setsockopt(level, name, value); print("done")
     except OSError: print("refused")
     s.detach()
 `
-	try := func(argv ...string) string {
-		conn, err := net.Dial("tcp4", listener.Addr().String())
+	try := func(addr string, argv ...string) string {
+		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -640,13 +640,24 @@ for level, name, value in ((1, 25, b"lo\0"), (0, 42, struct.pack("I4xHH4s120x", 
 		}
 		return string(out)
 	}
-	if got := try("env"); strings.Contains(got, "refused") {
-		t.Fatalf("control: %q", got)
-	}
-	for way, flags := range ways() {
-		for _, more := range [][]string{nil, {"--grant", "network.client:example.com"}} {
-			if got := try(append(append(append([]string{program(t)}, flags...), more...), "--")...); got != "refused\nrefused\n" {
-				t.Errorf("%s %q: %q", way, more, got)
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		listener, err := net.Listen("tcp", at)
+		if err != nil && at == "[::1]:0" {
+			break // no IPv6 here
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		addr := listener.Addr().String()
+		if got := try(addr, "env"); strings.Contains(got, "refused") {
+			t.Fatalf("control: %s: %q", addr, got)
+		}
+		for way, flags := range ways() {
+			for _, more := range [][]string{nil, {"--grant", "network.client:example.com"}} {
+				if got := try(addr, append(append(append([]string{program(t)}, flags...), more...), "--")...); got != "refused\nrefused\n" {
+					t.Errorf("%s, %s %q: %q", addr, way, more, got)
+				}
 			}
 		}
 	}

@@ -610,34 +610,46 @@ func gitTop(dir string) string {
 // option.
 var runners = [...]string{"bun run", "deno run", "go run", "npx tsx", "uv run", "uv run python", "uv run python3"}
 
-// launchers start the command that follows, after options, what env sets, and numbers:
-// the time of timeout, or what nice's option is given.
-var launchers = [...]string{"env", "nice", "nohup", "setsid", "stdbuf", "time", "timeout"}
+// launchers start the command that follows their options: the letters of those that
+// take the next word.
+var launchers = map[string]string{"env": "u", "nice": "n", "nohup": "", "setsid": "", "stdbuf": "eio", "time": "fo", "timeout": "ks"}
 
 // launched gives where the command begins that launchers at its front start.
 func launched(command []string) (at int) {
 	for next := 0; next < len(command); {
 		at = next
 		program := filepath.Base(command[at])
-		if !slices.Contains(launchers[:], program) || command[at] != program && !filepath.IsAbs(command[at]) {
+		valued, ok := launchers[program]
+		if !ok || command[at] != program && !filepath.IsAbs(command[at]) {
 			break
 		}
-		for next++; next < len(command) && own(program, command[next]); {
+		for next++; next < len(command) && strings.HasPrefix(command[next], "-"); next++ {
+			option := command[next]
+			if program == "env" && elsewhere(option) {
+				return at
+			}
+			if !strings.HasPrefix(option, "--") && strings.IndexAny(option, valued) == len(option)-1 {
+				next++
+			}
+		}
+		if program == "timeout" {
+			next++ // the time
+		}
+		for program == "env" && next < len(command) && strings.Contains(command[next], "=") {
 			next++
 		}
 	}
 	return at
 }
 
-// own says whether a word is the launcher's own, and not the command that it starts.
-func own(launcher, word string) bool {
-	switch {
-	case strings.HasPrefix(word, "-"):
-		return true
-	case launcher == "env":
-		return strings.Contains(word, "=")
+// elsewhere says that an option of env has it start the command in another directory,
+// or what a text says.
+func elsewhere(option string) bool {
+	if long, ok := strings.CutPrefix(option, "--"); ok {
+		return strings.HasPrefix(long, "c") || strings.HasPrefix(long, "s")
 	}
-	return word != "" && strings.ContainsRune("0123456789.", rune(word[0])) && !strings.Contains(word, "/")
+	letters, _, _ := strings.Cut(option, "u") // then a name
+	return strings.ContainsAny(letters, "CS")
 }
 
 // skillScript replaces the word in a script's place, the program's own or the

@@ -610,16 +610,32 @@ func gitTop(dir string) string {
 // option.
 var runners = [...]string{"bun run", "deno run", "go run", "npx tsx", "uv run", "uv run python", "uv run python3"}
 
-// launchers start the command that follows their options: the letters of those that
-// take the next word.
-var launchers = map[string]string{"env": "u", "nice": "n", "nohup": "", "setsid": "", "stdbuf": "eio", "time": "fo", "timeout": "ks"}
+// launcher says whether a program starts the command that follows its options, and
+// gives the letters of those that take the next word.
+func launcher(program string) (valued string, ok bool) {
+	switch program {
+	case "env":
+		return "u", true
+	case "nice":
+		return "n", true
+	case "nohup", "setsid":
+		return "", true
+	case "stdbuf":
+		return "eio", true
+	case "time":
+		return "fo", true
+	case "timeout":
+		return "ks", true
+	}
+	return "", false
+}
 
-// launched gives where the command begins that launchers at its front start.
+// launched gives where the command begins that the launchers at its front start.
 func launched(command []string) (at int) {
 	for next := 0; next < len(command); {
 		at = next
 		program := filepath.Base(command[at])
-		valued, ok := launchers[program]
+		valued, ok := launcher(program)
 		if !ok || command[at] != program && !filepath.IsAbs(command[at]) {
 			break
 		}

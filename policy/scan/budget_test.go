@@ -41,6 +41,12 @@ func TestBudgetHoldsForAnyText(t *testing.T) {
 		"classes of sed":    {"sed '/" + strings.Repeat("[[:", 40000) + "/' a", false},
 		"addresses of sed":  {"sed '" + strings.Repeat("s/[/", 30000) + "' a", false},
 		"classes of awk":    {"awk '/" + strings.Repeat("[", 100000) + "/' a", false},
+		"roots of find":     {"find" + strings.Repeat(" d", 15000) + " -exec c" + strings.Repeat(" a", 15000) + " ;", true},
+		"marks of find":     {"find " + strings.Repeat("d", 50000) + " -exec c" + strings.Repeat(" {}", 20000) + " ;", true},
+		"roots of fd":       {"fd p" + strings.Repeat(" d", 15000) + " -x c" + strings.Repeat(" a", 15000), true},
+		"letters of env":    {"env -" + strings.Repeat("i", 60000) + strings.Repeat(" -ii", 15000) + " rm a", false},
+		"code of perl":      {"x='" + strings.Repeat("s/a", 20000) + "';" + strings.Repeat(`perl -ne "$x";`, 3000), true},
+		"code of awk":       {"x='" + strings.Repeat("ARGV[a] ", 7000) + "';" + strings.Repeat(`awk "$x" a;`, 3000), true},
 		"larger than a run": {"rm a" + strings.Repeat(" ", 128<<10), true},
 	} {
 		var before, after runtime.MemStats

@@ -235,6 +235,7 @@ func (r *reader) inBlock(f func()) {
 
 func (r *reader) inScope(names []string, f func()) {
 	saved := r.scope
+	r.spend(len(names) / 8)
 	r.scope = &scope{vars: map[string]binding{}, up: saved}
 	for _, n := range names {
 		r.scope.vars[n] = binding{val{}, "/"}

@@ -1,6 +1,9 @@
 package scan
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // parse reads a whole text.
 func parse(src string, python bool) *node {
@@ -316,6 +319,7 @@ func (p *parser) params(f *node) {
 	if !p.accept("(") {
 		return
 	}
+	var parts []string // of those that are taken apart, behind all that have a place
 	p.until(")", func() {
 		t := p.tok()
 		switch {
@@ -335,11 +339,10 @@ func (p *parser) params(f *node) {
 			}
 		case t.text == "{" || t.text == "[":
 			x := p.primary()
-			if len(f.keys) == 0 && !p.python { // what the first is given is taken apart
-				f.keys = append(f.keys, "(0)")
-				f.kids = append(f.kids, nodeAt(x, nodeAssign, x, &node{kind: nodeName, text: "(0)"}))
-			}
-			f.keys = append(f.keys, names(x)...)
+			whole := "(" + strconv.Itoa(len(f.keys)) + ")"
+			f.keys = append(f.keys, whole)
+			f.kids = append(f.kids, nodeAt(x, nodeAssign, x, &node{kind: nodeName, text: whole}))
+			parts = append(parts, names(x)...)
 			if p.accept(":") {
 				p.typeExpr()
 			}
@@ -348,6 +351,7 @@ func (p *parser) params(f *node) {
 			}
 		}
 	})
+	f.keys = append(f.keys, parts...)
 }
 
 // typeExpr steps over an annotation.
@@ -385,6 +389,8 @@ func names(x *node) []string {
 		return []string{x.text}
 	case nodeAssign:
 		return names(x.kids[0])
+	case nodeFunc: // has its own
+		return nil
 	}
 	var all []string
 	for _, k := range x.kids {

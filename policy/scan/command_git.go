@@ -300,6 +300,7 @@ func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
 		sh.path(reads|writes, f, sh.dir, pos, "git works there")
 	case section == "include" || section == "includeif":
 		sh.opaque(pos, "git reads settings of a file")
+	case last == "proxy" && f.exact && f.text == "": // none
 	case last == "proxy" || section == "url":
 		f.text = strings.TrimSuffix(strings.TrimPrefix(rest, "url."), "."+last)
 		if last == "proxy" || !strings.Contains(f.text, ":") {

@@ -1,7 +1,8 @@
 package scan
 
 import (
-	"regexp"
+	"path"
+	"slices"
 	"strings"
 
 	"skillrun/policy"
@@ -118,6 +119,10 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 				sh.path(reads, g, sh.dir, pos, reason)
 			}
 		}
+	case "device": // "/dev/x:/dev/y:rwm", or a name that says which kind
+		if f.text, _, _ = strings.Cut(f.text, ":"); !f.exact || strings.HasPrefix(f.text, "/") {
+			does(reads | writes)
+		}
 	case "mount":
 		sh.mount(f, pos, reason)
 	case "key": // a private key or another secret, whatever its name
@@ -125,7 +130,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.need("secrets.read", p, exact, pos, reason)
 
 	case "bin": // a program by its path, or a name that says nothing
-		if !f.exact || strings.Contains(f.text, "/") {
+		if !f.exact || strings.Contains(f.text, "/") && !systemDir(path.Dir(f.text)) {
 			does(executes)
 		}
 	case "setting": // "KEY=VALUE"; of some keys the value is a command
@@ -135,7 +140,8 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			return
 		}
 		f.text = strings.Trim(v, `"'`)
-		if ok, _ := regexp.MatchString(`^(?:Exec\w+|mta|sendmail|.*(?:linker|runner|rustc|rustdoc|wrapper))$`, k); ok {
+		ends := func(s string) bool { return strings.HasSuffix(k, s) }
+		if strings.HasPrefix(k, "Exec") || k == "mta" || slices.ContainsFunc([]string{"sendmail", "linker", "runner", "rustc", "rustdoc", "wrapper"}, ends) {
 			sh.code("shell", f, pos)
 		}
 		sh.environ(k, f, pos)
@@ -245,7 +251,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "gitset": // "section.key=value"
 		key, value, _ := strings.Cut(f.text, "=")
 		f.text = value
-		if k := strings.ToLower(key); strings.HasPrefix(k, "remote.") && strings.HasSuffix(k, "url") {
+		if k := strings.ToLower(key); value != "" && strings.HasPrefix(k, "remote.") && strings.HasSuffix(k, "url") {
 			sh.host("network.client", f, pos, "git goes there")
 		}
 		sh.gitSetting(key, f, pos)

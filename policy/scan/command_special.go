@@ -243,7 +243,7 @@ func pythonTool(name string) bool {
 }
 
 func (c *command) envCommand() {
-	args, vars := c.in.args, c.vars
+	args, vars := slices.Clone(c.in.args), c.vars
 	c.spend(len(vars) / 16)
 	c.vars = maps.Clone(vars)
 	defer func(dir field) { c.vars, c.dir = vars, dir }(c.dir)
@@ -251,8 +251,7 @@ func (c *command) envCommand() {
 		t := args[0].text
 		switch {
 		case len(t) > 2 && t[0] == '-' && strings.IndexByte("0iv", t[1]) >= 0: // -iC is -i -C
-			args = slices.Clone(args)
-			args[0].text = "-" + t[2:]
+			args[0].text = "-" + strings.TrimLeft(t[1:], "0iv")
 		case t == "-u", t == "-C", t == "-a", t == "-P", t == "--unset", t == "--chdir", t == "--argv0":
 			if (t == "-C" || t == "--chdir") && len(args) > 1 {
 				c.dir = c.moved(args[1])
@@ -335,7 +334,7 @@ func (c *command) xargs() {
 		run := append([]field{}, command...)
 		if ok {
 			for i := range run {
-				run[i] = substitute(run[i], place.text, words[0])
+				run[i] = c.substitute(run[i], place.text, words[0])
 			}
 		} else {
 			run = append(run, words...)
@@ -347,14 +346,26 @@ func (c *command) xargs() {
 }
 
 // substitute puts g for a mark such as "{}".
-func substitute(f field, mark string, g field) field {
-	if mark == "" || !strings.Contains(f.text, mark) {
+func (sh *shell) substitute(f field, mark string, g field) field {
+	if mark == "" || sh.spent() || !strings.Contains(f.text, mark) {
 		return f
 	}
+	sh.spend(1 + (len(f.text)+strings.Count(f.text, mark)*len(g.text))/64)
 	f.text = strings.ReplaceAll(f.text, mark, g.text)
 	f.exact = f.exact && g.exact
 	f.computed = f.computed || g.computed
 	return f
+}
+
+// beneath puts a directory for a mark that stands for what is beneath it, and for what
+// is named after that: "{}.bak".
+func (sh *shell) beneath(f field, mark string, d field) field {
+	if i := strings.LastIndex(f.text, mark); i >= 0 {
+		if i += len(mark); strings.Trim(strings.ToLower(f.text[i:]), "abcdefghijklmnopqrstuvwxyz0123456789._-~") == "" {
+			f.text = f.text[:i]
+		}
+	}
+	return sh.substitute(f, mark, d)
 }
 
 func (c *command) find() {
@@ -406,10 +417,13 @@ func (c *command) find() {
 				j++
 			}
 			for _, d := range roots {
+				if c.spent() {
+					return
+				}
 				c.searched(d, c.dir)
 				var command []field
 				for _, f := range args[i+1 : j] {
-					command = append(command, substitute(f, "{}", d))
+					command = append(command, c.beneath(f, "{}", d))
 				}
 				c.fork().run(command, c.in.pos)
 			}
@@ -455,10 +469,16 @@ func (c *command) fd() {
 
 // foundBy reads a command of fd for what is beneath a directory.
 func (c *command) foundBy(run []field, d field) {
+	if c.spent() {
+		return
+	}
 	var each []field
 	for _, f := range run {
-		for _, mark := range [...]string{"{}", "{.}", "{/}", "{//}", "{/.}"} {
-			f = substitute(f, mark, d)
+		for _, mark := range [...]string{"{}", "{.}", "{//}"} {
+			f = c.beneath(f, mark, d)
+		}
+		for _, mark := range [...]string{"{/}", "{/.}"} { // a name without its directory
+			f = c.substitute(f, mark, field{computed: true})
 		}
 		each = append(each, f)
 	}
@@ -516,7 +536,7 @@ func (c *command) parallel() {
 					if mark != "{}" && mark != "{1}" {
 						g = field{computed: true}
 					}
-					f = substitute(f, mark, g)
+					f = c.substitute(f, mark, g)
 				}
 			}
 			run = append(run, f)

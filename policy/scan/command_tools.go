@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"skillrun/policy"
 )
@@ -65,6 +66,7 @@ func (c *command) sshKeygen() {
 func (c *command) socat() {
 	for _, f := range c.o.operands {
 		kind, rest, _ := strings.Cut(f.text, ":")
+		kind, _, _ = strings.Cut(kind, ",")
 		g := f
 		g.text, _, _ = strings.Cut(rest, ",")
 		switch k := strings.ToUpper(kind); {
@@ -79,7 +81,8 @@ func (c *command) socat() {
 		case k == "OPEN" || k == "FILE" || k == "GOPEN" || k == "CREATE" || strings.HasPrefix(k, "UNIX") || strings.HasPrefix(k, "PIPE") && rest != "":
 			c.path(reads|writes, g, c.dir, c.in.pos, c.row.Reason)
 		case rest == "" && strings.Contains(k, "/"): // is opened
-			c.path(reads|writes, f, c.dir, c.in.pos, c.row.Reason)
+			g.text = kind
+			c.path(reads|writes, g, c.dir, c.in.pos, c.row.Reason)
 		}
 		if _, link, ok := strings.Cut(f.text, "link="); ok {
 			g.text, _, _ = strings.Cut(link, ",")
@@ -256,8 +259,14 @@ func (c *command) perl() {
 		}
 		inline = true
 		code := v.value.text
+		if c.spend(4 + len(code)/8); c.spent() {
+			return
+		}
+		if strings.Contains(code, "ARGV") {
+			code = regexp.MustCompile(handleARGV).ReplaceAllString(code, "$1")
+		}
 		filter := c.o.has("-n", "-p", "-a", "-F") // -a and -F imply -n
-		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|", "ARGV", "&{", "&$", "*{", "<\"", "<$", "glob"} {
+		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|", "ARGV", "&{", "&$", "*{", "<\"", "<$"} {
 			if strings.Contains(code, mark) && !(mark == "|" && !strings.Contains(code, "open")) && !(mark == "/e" && !evalFlag(code)) && !(mark == "do " && !strings.Contains(code, "do \"")) {
 				filter = false
 			}
@@ -292,8 +301,33 @@ func (c *command) perl() {
 // perlCalls says whether code may call a function that does something to files or
 // processes, or evaluates what it puts in a text's place.
 func perlCalls(code string) bool {
-	return regexp.MustCompile(`\b(?:(?:sym)?link|kill|truncate|rmdir|ch(?:mod|own|dir|root)|utime|syscall|fork|dump|dbmopen|sysopen|opendir)\b\s*(?:[("'$@\d]|q\b)|\bs[^\w\s].*[^\w\s$@%&][a-df-z]*e[a-z]*\s*(?:[;})]|$)`).MatchString(code)
+	if regexp.MustCompile(`\b(?:(?:sym)?link|kill|truncate|rmdir|ch(?:mod|own|dir|root)|utime|syscall|fork|dump|dbmopen|sysopen|opendir|glob)\b\s*(?:[("'$@\d]|q\b)`).MatchString(code) {
+		return true
+	}
+	seen := [utf8.RuneSelf]bool{}
+	for i := 0; i+1 < len(code); i++ {
+		c := code[i+1]
+		if code[i] != 's' || i > 0 && wordByte(code[i-1]) || c <= ' ' || wordByte(c) || c >= utf8.RuneSelf || seen[c] {
+			continue
+		}
+		seen[c] = true
+		if at := strings.IndexByte("([{<", c); at >= 0 {
+			c = ")]}>"[at]
+		}
+		// The flags are what follows its end, not what follows that of a group.
+		if regexp.MustCompile(regexp.QuoteMeta(string(rune(c))) + `[msixpodualngcr]*e[msixpodualngcer]*\s*(?:[;})]|$|(?:if|unless|for|foreach|while|until|and|or)\b)`).MatchString(code[i+2:]) {
+			return true
+		}
+	}
+	return false
 }
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// handleARGV is what programs do with the name of the file that they are at.
+const handleARGV = `(^|[^$@])\$ARGV\s*(?:[^\s\w\[{-]|$)|\b(?:close|eof)\b[\s(]*ARGV\b`
 
 // evalFlag says whether a substitution ends in a flag e.
 func evalFlag(code string) bool {

@@ -226,7 +226,15 @@ func TestHoles(t *testing.T) {
 		"SKILL.md": {Data: []byte(header + "```bash\npython3 do.py <skill-name> --path <output-directory>\ncurl https://<host>/x\nwc -l <in.txt >out.txt\n```\n")},
 		"do.sh":    {Data: []byte("sort <given> sorted\n")},
 	})
+	has(t, learned(t, "cat <<EOF > a.txt\nmkdir said\nEOF\ncat <<B> b.txt\nmkdir said\nB\nsort <c.txt > d.txt\nsort <e.txt 2>/dev/null\nls <f> <g h>\n"),
+		[]string{"redirection: a.txt", "redirection: b.txt", "redirection: c.txt", "redirection: d.txt", "redirection: e.txt"}, []string{"said", "redirection: f", "redirection: g", "cannot be parsed"})
 	has(t, text, []string{"redirection: in.txt", "redirection: out.txt", "do.sh:1: redirection: given", "do.sh:1: redirection: sorted"}, []string{"cannot be parsed", "redirection: skill-name", "--path"})
+}
+
+func learned(t *testing.T, block string) string {
+	t.Helper()
+	text, _ := parsed(t, fstest.MapFS{"SKILL.md": {Data: []byte(header + "```bash\n" + block + "```\n")}})
+	return text
 }
 
 // A module of the skill's own is read by itself, and one of nobody's is not.

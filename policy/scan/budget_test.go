@@ -68,6 +68,22 @@ func TestBudgetHoldsForAnyText(t *testing.T) {
 	}
 }
 
+// Nor do parameters, which each call of a function is given.
+func TestBudgetOfParameters(t *testing.T) {
+	for name, text := range map[string]string{
+		"nested":  strings.Repeat("function f({", 8_000),
+		"of each": "function f({" + strings.Repeat("a,", 10_000) + "}){ return a };" + strings.Repeat(`f(require("fs"));f({});`, 10_000),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		scan.Source("javascript", text, scan.Env{})
+		runtime.ReadMemStats(&after)
+		if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 400 {
+			t.Errorf("%s: %d MiB of values", name, made)
+		}
+	}
+}
+
 // What is read for its output alone uses up the budget, too, and it is said.
 func TestBudgetIsNeverSilent(t *testing.T) {
 	for _, command := range []string{

@@ -195,6 +195,7 @@ func (r *reader) give(c *invoked, body *node) {
 	if r.python && len(body.keys) > 0 && (body.keys[0] == "self" || body.keys[0] == "cls") {
 		first = 1
 	}
+	r.spend(len(body.keys) / 16)
 	for i, name := range body.keys[first:] {
 		a := c.arg(i)
 		if v, ok := c.kw.key(name); ok {

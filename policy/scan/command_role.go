@@ -37,6 +37,10 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			return
 		}
 		does(writes)
+	case "inner": // beneath where it writes, or named from the root
+		if !f.exact || strings.HasPrefix(f.text, "/") || strings.HasPrefix(f.text, "~") || strings.Contains(f.text, "..") {
+			does(writes)
+		}
 	case "m": // a directory that it makes
 		sh.makes(f, sh.dir, pos, reason)
 	case "ws": // a file, whatever its name

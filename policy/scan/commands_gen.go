@@ -773,7 +773,7 @@ var commandRows = []commandRow{
 	{Args: "pkg*", If: "-e --erase", Reason: "removes the packages named"},
 	{Reason: "lists packages"},
 	{Args: "r", Opts: "-o:w --output:w -w:- -h:- -f:- -d:- -p:- --width:- --height:-", Reason: "reads a drawing, writes a picture"},
-	{Opts: "-e:rsh --rsh:rsh --exclude:- --include:- --exclude-from:r --include-from:r --files-from:r --password-file:key --log-file:w --write-batch:w --only-write-batch:w --read-batch:r -f:- --filter:- --bwlimit:- --port:- --rsync-path:- --backup-dir:w --link-dest:r --compare-dest:r --chmod:- --chown:- --max-size:- --min-size:- --timeout:- --out-format:- --info:- -B:- --early-input:r --temp-dir:w -T:w --partial-dir:w --copy-dest:r", Reason: "copies, here or to a host", Special: "copy"},
+	{Opts: "-e:rsh --rsh:rsh --exclude:- --include:- --exclude-from:r --include-from:r --files-from:r --password-file:key --log-file:w --write-batch:w --only-write-batch:w --read-batch:r -f:- --filter:- --bwlimit:- --port:- --rsync-path:- --backup-dir:inner --link-dest:r --compare-dest:r --chmod:- --chown:- --max-size:- --min-size:- --timeout:- --out-format:- --info:- -B:- --early-input:r --temp-dir:inner -T:inner --partial-dir:inner --copy-dest:r", Reason: "copies, here or to a host", Special: "copy"},
 	{Lang: "ruby", Opts: "-e:lang -r:lang -E:- -I:- -C:- -X:- -F? -i? -x? -K? -0# -T# -W#", Reason: "runs the script; its inline code is not read", Special: "interpreter"},
 	{Args: "b*", Default: "b .", If: "--fix --fix-only", Opts: "--select:- --ignore:- --config:r --line-length:- --output-format:- --exclude:- --target-version:- -o:w --output-file:w", Reason: "fixes the files named"},
 	{Args: "r*", Default: "r .", Reason: "checks the files named"},

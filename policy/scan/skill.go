@@ -51,12 +51,18 @@ func Skill(fsys fs.FS) (scripts []Script, all bool) {
 }
 
 // holes are what the text of a skill leaves to be filled in, such as <output-dir>. With a
-// space behind it ">" would write to what comes next.
-const holes = `<[A-Za-z][A-Za-z0-9 _./|-]*>([\s"'/:.,)]|$)`
+// space behind it ">" would write to what comes next. "<<EOF>" begins a text, and in
+// "<in >" and "<in 2>" no hole ends.
+const holes = `<?<[A-Za-z][\w./|-]*(?: +[A-Za-z/|][\w./|-]*)*>(?:[\s"'/:.,)]|$)`
 
 // unfilled has arguments, of which nobody knows the value, in the places of holes.
 func unfilled(text string) string {
-	return regexp.MustCompile(holes).ReplaceAllString(text, "$${1}${1}")
+	return regexp.MustCompile(holes).ReplaceAllStringFunc(text, func(hole string) string {
+		if strings.HasPrefix(hole, "<<") {
+			return hole
+		}
+		return "${1}" + hole[strings.IndexByte(hole, '>')+1:]
+	})
 }
 
 // unreadable says whether a file is a script in none of the languages that are read, by

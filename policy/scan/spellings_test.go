@@ -457,6 +457,8 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `find d -exec cp {} e/{} \;`, "filesystem.read d; filesystem.write e/d"},
 	{"shell", `fd . d -x convert {} {.}.png`, "filesystem.read d; filesystem.write d"},
 	{"shell", `fd . d -x rm {/}`, "filesystem.delete ?; filesystem.read d"},
+	{"shell", `rsync -a --partial-dir=.p a b`, "filesystem.read a; filesystem.read b; filesystem.write b"},
+	{"shell", `rsync -a --backup-dir=../c --temp-dir=/d a b`, "filesystem.read a; filesystem.read b; filesystem.write ../c; filesystem.write /d; filesystem.write b"},
 	{"shell", `env -iC d rm x`, "filesystem.delete d/x"},
 	{"javascript", `const f = ({a}, {exec}) => exec("rm x"); f({}, require("child_process"))`, "filesystem.delete x"},
 	{"javascript", `const f = ({a}, e) => e.exec("rm x"); f({}, require("child_process"))`, "filesystem.delete x"},

@@ -18,7 +18,11 @@ import (
 // ways are the flags by which runs differ here.
 func ways() map[string][]string {
 	all := map[string][]string{"without namespaces": {"--namespaces", "off"}}
-	if linux.ProbeDeep().Namespaces {
+	switch {
+	case !linux.ProbeDeep().Namespaces:
+	case sandboxtest.Emulated() == "user": // what such a user has without is tried as docker,user
+		return map[string][]string{"with namespaces": nil}
+	default:
 		all["with namespaces"] = nil
 		all["with namespaces, opens supervised"] = []string{"--denials"}
 	}
@@ -268,12 +272,19 @@ func TestFewDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	script := `for f in f*; do echo new >t && mv t $f || exit 1; done; cat f* | sort | uniq -c`
+	const script = `
+import glob, os
+names = glob.glob("f*")
+for name in names:
+    with open("t", "w") as t: t.write("new")
+    os.rename("t", name)
+print(sum(open(name).read() == "new" for name in names))
+`
 	for way, flags := range ways() {
 		argv := append([]string{"-c", `ulimit -n 256 && exec "$@"`, "sh", program(t), "--grant", "filesystem.write:."}, flags...)
-		cmd := exec.Command("/bin/sh", append(argv, "--", "/bin/sh", "-c", script)...)
+		cmd := exec.Command("/bin/sh", append(argv, "--", "python3", "-c", script)...)
 		cmd.Dir, cmd.Env = dir, env
-		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "300 new" {
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "300\n" {
 			t.Errorf("%s: %v: %.300s", way, err, out)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 
 var (
 	program = flag.String("skillrun", "", "the skillrun `program` to attack; built if not given")
-	all     = flag.Bool("all", false, "every attempt and every job, not every fifth")
+	nth     = flag.Int("nth", 5, "every `N`-th attempt and job")
 	only    = flag.String("only", "", "those whose name contains `TEXT` alone")
 	peers   = flag.Bool("peers", false, "bwrap and firejail too")
 	observe = flag.Bool("observe", false, "skillrun --denials too")
@@ -94,7 +94,7 @@ func chosen(i int, p *attack.Program) bool {
 	if *only != "" {
 		return strings.Contains(p.String(), *only)
 	}
-	return *all || i%5 == 0 || p.Limit != ""
+	return i%*nth == 0 || p.Limit != ""
 }
 
 type record struct {

@@ -90,7 +90,9 @@ func serveMkdir(r *request) {
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr, q.form = unix.SYS_MKDIRAT, formMkdir
 		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.mode)}
+		q.holder = int32(r.a.parent)
 		q.book = func(r *request, q *quick) {
+			q.renewed(&r.a)
 			if kindOf(uint32(q.sx.Mode)) == directory && justBorn(&q.sx, &q.above) {
 				r.deciders.add(r.a.place, dirIDOf(&q.sx))
 			}
@@ -100,7 +102,7 @@ func serveMkdir(r *request) {
 			return errno(err)
 		}
 		if id, ok := justMade(r.a.parent, r.a.place.name, unix.S_IFDIR); ok {
-			r.deciders.add(r.a.place, id)
+			r.add(&r.a, id)
 		}
 		return 0
 	})
@@ -158,10 +160,16 @@ func (r *request) madeSocket(o *object) {
 	}
 }
 
+// add notes a name that was made; dir is its identity if it is a directory.
+func (r *request) add(o *object, dir dirID) {
+	o.renew()
+	r.deciders.add(o.place, dir)
+}
+
 // made records the name r.a after the call that makes it.
 func (r *request) made(err error) unix.Errno {
 	if err == nil {
-		r.deciders.add(r.a.place, dirID{})
+		r.add(&r.a, dirID{})
 	}
 	return errno(err)
 }
@@ -193,7 +201,11 @@ func serveSymlink(r *request) {
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_SYMLINKAT
 		q.args = [6]uintptr{q.text(1, r.text), uintptr(r.a.parent), q.text(0, r.a.place.name)}
-		q.book = func(r *request, _ *quick) { r.made(nil) }
+		q.renews(&r.a)
+		q.book = func(r *request, q *quick) {
+			q.renewed(&r.a)
+			r.deciders.add(r.a.place, dirID{})
+		}
 	}, slow)
 }
 
@@ -396,7 +408,11 @@ func serveRename(r *request) {
 		q.nr = unix.SYS_RENAMEAT2
 		q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.last()), uintptr(r.b.parent), q.text(1, r.b.last()), uintptr(r.how)}
 		q.odd[0], q.odd[1] = unix.EINVAL, unix.ENOSYS
-		q.book = func(r *request, _ *quick) { r.renamed() }
+		q.renews(&r.b)
+		q.book = func(r *request, q *quick) {
+			q.renewed(&r.b)
+			r.renamed()
+		}
 	}, slowRename)
 }
 
@@ -487,6 +503,7 @@ func slowRename(r *request) unix.Errno {
 		err = unix.Renameat(a.parent, a.last(), b.parent, b.last())
 	}
 	if err == nil {
+		b.renew()
 		r.renamed()
 	}
 	return errno(err)
@@ -572,12 +589,16 @@ func serveLink(r *request) {
 	r.performQuickly(func(r *request, q *quick) {
 		q.nr = unix.SYS_LINKAT
 		q.args = [6]uintptr{^uintptr(0), q.pinned(&r.a), uintptr(r.b.parent), q.text(1, r.b.place.name), unix.AT_SYMLINK_FOLLOW}
-		q.book = func(r *request, _ *quick) { r.deciders.add(r.b.place, dirID{}) }
+		q.renews(&r.b)
+		q.book = func(r *request, q *quick) {
+			q.renewed(&r.b)
+			r.deciders.add(r.b.place, dirID{})
+		}
 	}, func(r *request) unix.Errno {
 		// By the descriptor alone: its name may have become something else's.
 		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
 		if err == nil {
-			r.deciders.add(r.b.place, dirID{})
+			r.add(&r.b, dirID{})
 		}
 		return errno(err)
 	})

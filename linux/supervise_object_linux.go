@@ -58,6 +58,21 @@ func (o *object) dirID() dirID {
 	return id
 }
 
+// ages says whether the directory may have another identity once something was made in
+// it: one of an overlay's lower layers is in the upper one by then, with that one's time
+// of birth. A file system of a disk is none.
+func (o *object) ages() bool { return o.place.dir.born != 0 && unix.Major(o.place.dir.dev) == 0 }
+
+// renew finds that out.
+func (o *object) renew() {
+	if !o.ages() {
+		return
+	}
+	if id, e := directoryAt(o.parent, ""); e == 0 {
+		o.place.dir = id
+	}
+}
+
 // directoryAt gives the identity of the directory of that name in the one open as
 // fd, or of that itself if name is "".
 func directoryAt(fd int, name string) (dirID, unix.Errno) {

@@ -336,7 +336,9 @@ func quickNew(r *request, q *quick) {
 	if r.flags&unix.O_EXCL == 0 {
 		q.odd[0] = unix.EEXIST
 	}
+	q.renews(&r.a)
 	q.book = func(r *request, q *quick) {
+		q.renewed(&r.a)
 		r.deciders.add(r.a.place, dirID{})
 		if q.sx.Mask&unix.STATX_BTIME != 0 {
 			id, birth := identity(&q.sx)
@@ -352,7 +354,7 @@ func slowNew(r *request) unix.Errno {
 	}
 	r.fd = fd
 	if err == nil {
-		r.deciders.add(r.a.place, dirID{})
+		r.add(&r.a, dirID{})
 		r.s.recent.add(fd, r.a.place)
 	}
 	return errno(err)

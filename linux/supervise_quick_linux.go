@@ -45,6 +45,7 @@ type quick struct {
 	truncate bool                   // formExisting: afterwards
 	odd      [3]syscall.Errno       // errors to be dealt with the slow way
 	shut     [4]int32               // descriptors to close
+	holder   int32                  // directory whose identity is wanted once more, -1 for none
 	names    [2][nameMax + 2]byte   // with a slash and NUL
 	book     func(*request, *quick) // notes what was done
 	request  *request               // nil if nothing is to be noted
@@ -56,7 +57,7 @@ type quick struct {
 	// Written by the quick thread.
 	st    unix.Stat_t
 	sx    unix.Statx_t
-	above unix.Statx_t // formMkdir: of what it was made in
+	above unix.Statx_t // of holder
 
 	// The quick thread's alone.
 	inject     injection
@@ -230,10 +231,6 @@ func (q *quick) after() {
 	case formMkdir:
 		_, _, e := syscall.RawSyscall6(unix.SYS_STATX, q.args[0], q.args[1], unix.AT_SYMLINK_NOFOLLOW,
 			directoryMask, uintptr(unsafe.Pointer(&q.sx)), 0)
-		if e == 0 {
-			_, _, e = syscall.RawSyscall6(unix.SYS_STATX, q.args[0], uintptr(unsafe.Pointer(&q.empty)), unix.AT_EMPTY_PATH,
-				unix.STATX_CTIME, uintptr(unsafe.Pointer(&q.above)), 0)
-		}
 		if e != 0 {
 			q.sx.Mode = 0
 		}
@@ -253,6 +250,28 @@ func (q *quick) after() {
 		if q.errno != 0 || q.unexpected {
 			sys(syscall.SYS_CLOSE, q.result, 0, 0)
 		}
+	}
+	if q.holder < 0 {
+		return
+	}
+	_, _, e := syscall.RawSyscall6(unix.SYS_STATX, uintptr(q.holder), uintptr(unsafe.Pointer(&q.empty)), unix.AT_EMPTY_PATH,
+		directoryMask|unix.STATX_CTIME, uintptr(unsafe.Pointer(&q.above)), 0)
+	if e != 0 {
+		q.above.Mask, q.sx.Mode = 0, 0
+	}
+}
+
+// renews has the directory of o looked at once more, after the call, if that is needed.
+func (q *quick) renews(o *object) {
+	if o.ages() {
+		q.holder = int32(o.parent)
+	}
+}
+
+// renewed does, with that, what [object.renew] does.
+func (q *quick) renewed(o *object) {
+	if o.ages() && q.above.Mask != 0 {
+		o.place.dir = dirIDOf(&q.above)
 	}
 }
 
@@ -290,7 +309,7 @@ func (r *request) performQuickly(prepare func(*request, *quick), act func(*reque
 	q.id, q.request = r.id, r
 	q.form, q.truncate, q.odd, q.book = formPlain, false, [3]syscall.Errno{}, nil
 	q.inject.newfdFlags = uint32(r.flags & unix.O_CLOEXEC)
-	q.shut = [4]int32{-1, -1, -1, -1}
+	q.shut, q.holder = [4]int32{-1, -1, -1, -1}, -1
 	prepare(r, q)
 	for i, o := range [...]*object{&r.a, &r.b} {
 		if o.opened {

@@ -660,7 +660,7 @@ func serveBind(r *request) {
 			return e
 		}
 		r.madeSocket(&r.b)
-		r.deciders.add(r.b.place, dirID{})
+		r.add(&r.b, dirID{})
 		r.s.copies.named(r.a.fd, a.raw)
 		r.s.bound(r.a.fd)
 		return 0

@@ -25,7 +25,7 @@ type turns struct {
 type turn struct {
 	request *request
 	moves   bool
-	dir     dirID
+	dir     fileID // an overlay's directory may get another time of birth
 }
 
 // turnPatience is how long a call waits for its turn. Only a file system that does
@@ -42,11 +42,13 @@ func (t *turns) some() bool {
 func (t *turns) take(r *request, moves bool, dirs []dirID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if slices.ContainsFunc(t.list, func(o turn) bool { return (moves || o.moves) && slices.Contains(dirs, o.dir) }) {
+	if slices.ContainsFunc(t.list, func(o turn) bool {
+		return (moves || o.moves) && slices.ContainsFunc(dirs, func(d dirID) bool { return d.fileID == o.dir })
+	}) {
 		return false
 	}
 	for _, dir := range dirs {
-		t.list = append(t.list, turn{r, moves, dir})
+		t.list = append(t.list, turn{r, moves, dir.fileID})
 	}
 	return true
 }

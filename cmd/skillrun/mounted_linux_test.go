@@ -226,3 +226,46 @@ func TestApprovedTwice(t *testing.T) {
 		})
 	}
 }
+
+// overlaidScript works in an overlay's lower directories, each of which is in the upper
+// one only once something was made in it.
+const overlaidScript = `
+mount -t tmpfs none outside && mkdir outside/up outside/tmp && mount -t overlay none -o lowerdir=work,upperdir=outside/up,workdir=outside/tmp work || exit
+cd work && "$@" sh -c '
+echo new >file/t && mv file/t file/old
+mkdir dir/t && rmdir dir/t
+ln -s x link/t && rm link/t
+ln hard/old hard/t && rm hard/t
+mkfifo pipe/t && rm pipe/t
+echo new >from/t && mv from/t to/t && rm to/t
+rm kept/old; mv kept moved'
+find . -name t; cat file/old; cat kept/old`
+
+// What a run has made it may take away, the first thing in each directory of an overlay
+// (a container's) as well, and nothing that was there.
+func TestOverlaid(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "landlock", "seccomp")
+	requireMounts(t)
+	overlaid := func(argv ...string) string {
+		a := newAgent(t)
+		for _, dir := range [...]string{"file", "dir", "link", "hard", "pipe", "from", "to", "kept"} {
+			a.write("work/"+dir+"/old", "old\n")
+		}
+		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", overlaidScript, "sh"}, argv...)...)
+		cmd.Dir, cmd.Env = a.root, a.env
+		b, _ := cmd.CombinedOutput()
+		return string(b)
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			out := overlaid(append(append([]string{program(t), "--grant", "filesystem.write:."}, flags...), "--")...)
+			if !strings.HasSuffix(out, "\nnew\nold\n") || strings.Contains(out, "./") || strings.Contains(out, "/t'") {
+				t.Error(out)
+			}
+		})
+	}
+	if out := overlaid(); !strings.HasPrefix(out, "new\n") || strings.Contains(out, "\nold\n") {
+		t.Errorf("control: %s", out)
+	}
+}

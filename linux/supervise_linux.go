@@ -180,6 +180,7 @@ type Supervisor struct {
 	decider   *decider
 	deciders  deciders // it alone
 	denied    deniedFiles
+	hidden    map[fileID]bool   // see findHidden
 	starts    map[string]fileID // of Supervision.Starts
 	tasks     tasks
 	recent    recent
@@ -280,6 +281,7 @@ func (s *Supervisor) Serve(run Begun) error {
 	if s.root, err = openPlace(root); err == nil {
 		err = s.findView()
 	}
+	s.findHidden()
 	if err == nil {
 		s.perform, err = newPerformers(s, run.Ruleset)
 	}

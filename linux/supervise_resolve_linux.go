@@ -121,7 +121,7 @@ func (r *request) fromDescriptor(o *object, fd int) unix.Errno {
 	if e != 0 {
 		return e
 	}
-	if r.s.elsewhere(fd, p) {
+	if r.s.elsewhere(fd, p) || r.s.hidden[id] {
 		return unix.EACCES
 	}
 	if isAnonymous(p, sx.Nlink == 0) {
@@ -197,6 +197,28 @@ func mountAt(dir int, name string) (uint64, bool) {
 	var sx unix.Statx_t
 	err := unix.Statx(dir, name, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &sx)
 	return sx.Mnt_id, err == nil && sx.Mask&unix.STATX_MNT_ID != 0
+}
+
+// findHidden notes the files that the command starts with whose path, in its view, is
+// another's: they were opened in another mount namespace (docker exec <file), or
+// something has been mounted over them since.
+func (s *Supervisor) findHidden() {
+	s.hidden = map[fileID]bool{}
+	for _, fd := range s.run.Streams {
+		var st, is unix.Stat_t
+		p, e := s.pathOf(fd)
+		if e != 0 || unix.Fstat(fd, &st) != nil || st.Nlink == 0 || kindOf(st.Mode) != regular || isAnonymous(p, false) {
+			continue
+		}
+		at, err := unix.Openat2(s.root, "."+p, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
+		if err == nil {
+			err = unix.Fstat(at, &is)
+			unix.Close(at)
+		}
+		if err != nil || is.Dev != st.Dev || is.Ino != st.Ino {
+			s.hidden[fileID{st.Dev, st.Ino}] = true
+		}
+	}
 }
 
 // located rules on an object, and once more with its name where it was reached

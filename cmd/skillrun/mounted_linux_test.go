@@ -269,3 +269,51 @@ func TestOverlaid(t *testing.T) {
 		t.Errorf("control: %s", out)
 	}
 }
+
+// hiddenScript has as standard input a file over which another workspace is mounted.
+const hiddenScript = `
+exec 5<work/file && mount --bind outside work && cd work || exit
+echo one >file; "$@" python3 -c "$0" <&5; cat file`
+
+const hiddenChanges = `
+import os
+def tries(f, *args, **named):
+    try: f(*args, **named)
+    except OSError: pass
+for name in 0, "/proc/self/fd/0", "/dev/stdin":
+    tries(os.chmod, name, 0o640)
+    tries(os.utime, name, (1, 1))
+    tries(os.setxattr, name, "user.x", b"1")
+print(open("/dev/stdin").read())
+os.chmod("file", 0o640); open("file", "a").write("two")`
+
+// A file that is standard input is changed by nobody who may change what has its path.
+func TestMountedOver(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Require(t, "landlock", "seccomp")
+	requireMounts(t)
+	over := func(argv ...string) (out string, changed bool) {
+		a := newAgent(t)
+		a.write("work/file", "hidden\n")
+		os.Chmod(a.work+"/file", 0o600)
+		cmd := exec.Command("unshare", append([]string{"-m", "sh", "-c", hiddenScript, hiddenChanges}, argv...)...)
+		cmd.Dir, cmd.Env = a.root, a.env
+		b, _ := cmd.CombinedOutput()
+		info, err := os.Stat(a.work + "/file")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), info.Mode() != 0o600 || info.ModTime().Unix() == 1
+	}
+	for way, flags := range ways() {
+		t.Run(way, func(t *testing.T) {
+			out, changed := over(append(append([]string{program(t), "--grant", "filesystem.write:."}, flags...), "--")...)
+			if changed || !strings.HasPrefix(out, "hidden\n") || !strings.HasSuffix(out, "one\ntwo") {
+				t.Errorf("it was changed (%t), or not read, or what has its path was not changed:\n%s", changed, out)
+			}
+		})
+	}
+	if out, changed := over(); !changed {
+		t.Errorf("control: %s", out)
+	}
+}

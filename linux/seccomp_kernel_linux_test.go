@@ -106,6 +106,7 @@ var probes = []probe{
 	{"fcntl F_SETFL O_ASYNC", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETFL, unix.O_ASYNC}, unix.EPERM, false},
 	{"fcntl F_SETSIG", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETSIG, 9}, unix.EPERM, false},
 	{"fcntl F_NOTIFY", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_NOTIFY}, unix.EINVAL, false},
+	{"fallocate INSERT_RANGE", unix.SYS_FALLOCATE, [6]uintptr{bad, unix.FALLOC_FL_INSERT_RANGE}, unix.EOPNOTSUPP, false},
 	{"fcntl F_SETLEASE", unix.SYS_FCNTL, [6]uintptr{bad, unix.F_SETLEASE}, unix.EACCES, false},
 	{"settimeofday", unix.SYS_SETTIMEOFDAY, [6]uintptr{page}, unix.EPERM, false},
 	{"clock_settime", unix.SYS_CLOCK_SETTIME, [6]uintptr{9999, page}, unix.EPERM, false},

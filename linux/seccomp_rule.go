@@ -153,6 +153,7 @@ const (
 
 	mfdHugetlb, mfdNoexecSeal, mfdExec = 4, 8, 16
 	mapHugetlb, shmHugetlb             = 0x40000, 0o4000
+	insertRange                        = 0x20 // FALLOC_FL_INSERT_RANGE
 
 	oAccmode, oCreat, oTrunc, oAsync = 0o3, 0o100, 0o1000, 0o20000
 )

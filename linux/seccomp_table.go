@@ -260,6 +260,8 @@ func ArgumentRules() []SyscallRule {
 				"and no limit of memory counts them; ENOMEM as where it keeps none"},
 		{Action: Errno, Errno: enomem, Calls: "memfd_create", When: masked(1, mfdHugetlb|mfdExec, mfdHugetlb), Reason: "MFD_HUGETLB, the same"},
 		{Action: Errno, Errno: enomem, Calls: "shmget", When: masked(2, shmHugetlb, shmHugetlb), Reason: "SHM_HUGETLB, the same, of root's and a group's"},
+		{Action: Errno, Errno: eopnotsupp, Calls: "fallocate", When: masked(1, insertRange, insertRange),
+			Reason: "FALLOC_FL_INSERT_RANGE: a file grows past RLIMIT_FSIZE, which the kernel forgets here; the error of most file systems, which lack it"},
 		{Action: Errno, Errno: eperm, Calls: "prlimit64", When: notZero(0),
 			Reason: "limits of the user's other processes; libc says 0 for its own"},
 		{Action: Pretend, Calls: "setrlimit", When: masked(0, low32, rlimitCore),

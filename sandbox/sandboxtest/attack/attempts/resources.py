@@ -61,6 +61,10 @@ with open("big", "wb", buffering=0) as f:
 if os.path.getsize("big") > 2 << 20: got("a file of 4 MiB")
 #: size of a file, by fallocate flags=--file-size=1MiB
 call("fallocate", os.open("big", os.O_RDWR | os.O_CREAT, 0o600), 0, 0, 4 << 20); got("a file of 4 MiB")
+#: size of a file, by room that is put into it flags=--file-size=1MiB control=may
+f = os.open("big", os.O_RDWR | os.O_CREAT, 0o600)
+for _ in range(4): os.pwrite(f, bytes(1 << 20), 0); call("fallocate", f, 0x20, 0, 1 << 20)
+got("a file of 5 MiB")
 #: size of a file, by truncation flags=--file-size=1MiB
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN); open("big", "w").close(); os.truncate("big", 4 << 20); got("a file of 4 MiB")
 #: output flags=--output-limit=1MiB

@@ -52,11 +52,14 @@ const (
 func Manifest(fsys fs.FS) (text []byte, entries int) {
 	scripts, all := scan.Skill(fsys)
 	p := proposal{fsys: fsys}
-	var unread []string
+	var serves, unread []string
 	for i := range scripts {
 		s := &scripts[i]
 		for j := range s.Needs {
 			p.need(s, &s.Needs[j])
+		}
+		for _, f := range s.Serves {
+			serves = append(serves, fmt.Sprintf("%s:%d: %s", word(s.Name), f.Pos.Line, f.What))
 		}
 		for _, f := range append(s.Opaque, s.Unknown...) {
 			unread = append(unread, fmt.Sprintf("%s:%d: %s", word(s.Name), f.Pos.Line, word(f.What)))
@@ -65,7 +68,7 @@ func Manifest(fsys fs.FS) (text []byte, entries int) {
 	if !all {
 		unread = append(unread, "more files or code than are read")
 	}
-	return p.write(unread)
+	return p.write(serves, unread)
 }
 
 type proposal struct {
@@ -208,7 +211,7 @@ func (p *proposal) add(capability string, k kind, s *scan.Script, n *scan.Need, 
 }
 
 // write gives the manifest, in the order of the taxonomy.
-func (p *proposal) write(unread []string) (text []byte, entries int) {
+func (p *proposal) write(serves, unread []string) (text []byte, entries int) {
 	order := map[string]int{}
 	for i, c := range policy.Taxonomy() {
 		order[c.Name] = i
@@ -236,14 +239,18 @@ func (p *proposal) write(unread []string) (text []byte, entries int) {
 		b.WriteString("\n# Nothing; take this line away with the first \"#\" below.\npermissions = []\n")
 	}
 	b.WriteString(rest.String())
-	if len(unread) > 0 {
-		b.WriteString("\n# Not read; it may need more:\n")
+	places := func(what string, list []string) {
+		if len(list) > 0 {
+			b.WriteString("\n# " + what + ":\n")
+		}
+		for _, line := range list[:min(len(list), maxLeft)] {
+			fmt.Fprintf(&b, "#   %s\n", line)
+		}
+		if more := len(list) - maxLeft; more > 0 {
+			fmt.Fprintf(&b, "#   and %d more\n", more)
+		}
 	}
-	for _, line := range unread[:min(len(unread), maxLeft)] {
-		fmt.Fprintf(&b, "#   %s\n", line)
-	}
-	if more := len(unread) - maxLeft; more > 0 {
-		fmt.Fprintf(&b, "#   and %d more\n", more)
-	}
+	places("Serves, for which there is no entry; whoever runs the skill adds --grant listen:PORT", serves)
+	places("Not read; it may need more", unread)
 	return []byte(b.String()), entries
 }

@@ -175,6 +175,8 @@ func TestProposal(t *testing.T) {
 		{"a program of the workspace that another runs", "make -C build", []string{"\ncapability = \"source_code.execute\""}, nil},
 		{"what is dear", "pip install x; git push; docker ps; ps", []string{`#capability = "package.install"`, `#capability = "commit.push"`, `#capability = "container.query"`, `#capability = "process.query"`}, nil},
 		{"what no run can have", "crontab -l; echo >.git/hooks/pre-commit", []string{"# policy.install_hook: "}, []string{`capability = "policy`}},
+		{"what serves", "python3 -m http.server 8000\nnc -l 80\nphp -S localhost:1\nnode -e 'require(\"http\").createServer().listen(3)'", []string{"--grant listen:PORT", "#   do.sh:1: serves this directory\n#   do.sh:2: listens\n#   do.sh:3: listens\n#   do.sh:4: listens\n"}, nil},
+		{"what asks a server", "nc localhost 80; curl http://localhost:1", nil, []string{"listen"}},
 		{"what is not read", "eval \"$1\"", []string{"# Not read; it may need more:\n#   do.sh:1: "}, nil},
 	}
 	for _, tt := range tests {

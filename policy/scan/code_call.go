@@ -150,6 +150,9 @@ func (r *reader) invoke(c *invoked) val {
 		gives.kind = valUnknown
 	}
 	if row == nil {
+		if strings.HasSuffix(name, ".listen") && !r.python { // http, net, express
+			r.serves(r.pos, listens)
+		}
 		// A method of the text, or the making of an object of a class of it.
 		for _, called := range [...]string{name[strings.LastIndexByte(name, '.')+1:], "__init__", "constructor"} {
 			for _, body := range r.defined[called] {
@@ -163,6 +166,7 @@ func (r *reader) invoke(c *invoked) val {
 			return v
 		}
 	}
+	r.serves(r.pos, row.Reason)
 	for _, need := range row.Needs {
 		capability, target, _ := strings.Cut(need, " ")
 		exact := !strings.HasPrefix(target, "?")

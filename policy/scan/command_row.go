@@ -142,6 +142,7 @@ func stopOf(r *commandRow) int {
 func (c *command) apply() {
 	saved := c.dir
 	defer func() { c.dir = saved }()
+	c.serves(c.in.pos, c.row.Reason)
 	c.applyOptions(c.o, c.row.Reason, c.in.pos)
 	if read := special(c.row.Special); read != nil {
 		read(c)

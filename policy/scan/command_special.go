@@ -125,7 +125,8 @@ func (c *command) interpreter() {
 		return
 	}
 	if c.row.Lang == "php" && c.o.has("-S") {
-		return // listens
+		c.serves(c.in.pos, listens)
+		return
 	}
 	if c.row.Lang == "python" {
 		c.standIns()

@@ -96,6 +96,9 @@ type Result struct {
 	// Unknown lists what was not read: programs that the table does not know,
 	// files that are missing, too large or in another language.
 	Unknown []policy.Finding
+	// Serves lists what others connect to: servers, which take no right but one that
+	// no manifest gives.
+	Serves []policy.Finding
 	// Searched lists files and directories that are printed, copied or given another
 	// name with all beneath them, where that is known: by "grep -r", "find -exec",
 	// "cp", "git show".
@@ -315,6 +318,18 @@ func (s *scan) opaque(pos policy.Pos, what string) {
 	s.found[f] = true
 	s.out.Opaque = append(s.out.Opaque, f)
 }
+
+// serves notes what has this reason, if that is to listen.
+func (s *scan) serves(pos policy.Pos, reason string) {
+	f := policy.Finding{Pos: pos, What: reason}
+	if reason != listens && !strings.HasPrefix(reason, "serves ") || s.quiet > 0 || s.found[f] || !s.room(len(s.out.Serves)) {
+		return
+	}
+	s.found[f] = true
+	s.out.Serves = append(s.out.Serves, f)
+}
+
+const listens = "listens"
 
 func (s *scan) unknownAt(pos policy.Pos, what string) {
 	f := policy.Finding{Pos: pos, What: what}

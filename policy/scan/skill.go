@@ -85,7 +85,7 @@ func (s *Script) down(lines int) {
 			needs[i].Where.Line += lines
 		}
 	}
-	for _, found := range [...][]policy.Finding{s.Opaque, s.Unknown} {
+	for _, found := range [...][]policy.Finding{s.Opaque, s.Unknown, s.Serves} {
 		for i := range found {
 			found[i].Pos.Line += lines
 		}

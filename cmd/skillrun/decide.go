@@ -130,9 +130,30 @@ func parseEvent(data []byte) (e event, err error) {
 		}
 	}
 	if err != nil {
-		return e, fmt.Errorf("event: %w", err)
+		return e, fmt.Errorf("event: %w", kindFault(err))
 	}
 	return e, nil
+}
+
+// kindFault says without Go's types that a value is of another kind than it must be.
+func kindFault(err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return err
+	}
+	at, kind := "", "an object"
+	if t.Field != "" {
+		at = quote(t.Field) + ": "
+	}
+	switch t.Type.Kind() {
+	case reflect.String:
+		kind = "a string"
+	case reflect.Bool:
+		kind = "true or false"
+	case reflect.Slice:
+		kind = "an array"
+	}
+	return fmt.Errorf("%s%s where %s belongs", at, t.Value, kind)
 }
 
 // onlyKnown gives the members of an object, which must be called as the fields

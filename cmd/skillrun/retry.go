@@ -138,13 +138,18 @@ func deletion(j *job, d *sandbox.Refusal, workspace string) string {
 	if d.Access&profiles.Delete == 0 || d.Verdict.Denial != nil || d.Inner || workspace == "" {
 		return ""
 	}
-	if dir := profiles.OutputDirectory(workspace, d.Path); dir != "" || j.deletes == nil {
+	if dir := profiles.OutputDirectory(workspace, d.Path); dir != "" {
 		return dir
 	}
-	for _, tree := range j.deletes() {
-		if strings.HasPrefix(tree, workspace+"/") && strings.HasPrefix(d.Path, tree+"/") {
-			return tree
+	if j.deletes != nil {
+		for _, tree := range j.deletes() {
+			if strings.HasPrefix(tree, workspace+"/") && strings.HasPrefix(d.Path, tree+"/") {
+				return tree
+			}
 		}
+	}
+	if dir := filepath.Dir(d.Path); grantFlag(d.Grant()) == "" && profiles.Within(workspace, dir) {
+		return dir // a name that no grant can have: not UTF-8, with a star in it
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func explainMac(c *cli.Context, j *job, w io.Writer) error {
 		x.env(name)
 	}
 	if !asked {
-		if x.confirmed, err = j.confirmed(m.profile); err != nil {
+		if x.confirmed, err = m.job.confirmed(m.profile); err != nil {
 			return err
 		}
 		x.all()

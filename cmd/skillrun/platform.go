@@ -45,6 +45,7 @@ func platforms(c *cli.Context) ([]string, error) {
 
 // mac is a job on a Mac, this one or another.
 type mac struct {
+	job     *job // there
 	facts   *darwin.Facts
 	profile *profiles.Profile
 	policy  *darwin.Policy
@@ -55,7 +56,8 @@ const defaultProxyPort = 3128
 
 // onMac lowers the job's rights for a Mac and compiles them.
 func (j *job) onMac(c *cli.Context) (*mac, error) {
-	m := &mac{}
+	there := *j
+	m := &mac{job: &there}
 	file := c.String("for-host")
 	if file != "" {
 		data, err := readNamed(file)
@@ -71,7 +73,6 @@ func (j *job) onMac(c *cli.Context) (*mac, error) {
 			return nil, err
 		}
 	}
-	there := *j
 	if file != "" || j.host.OS != "darwin" {
 		described := *m.facts
 		if j.skill != nil {

@@ -619,7 +619,8 @@ for level, name, value in ways:
     except OSError: print("refused")
     s.detach()
 `
-	try := func(addr string, argv ...string) string {
+	try := func(t *testing.T, addr string, argv ...string) string {
+		t.Helper()
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -641,25 +642,27 @@ for level, name, value in ways:
 		return string(out)
 	}
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
-		listener, err := net.Listen("tcp", at)
-		if err != nil && at == "[::1]:0" {
-			break // no IPv6 here
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		addr := listener.Addr().String()
-		if got := try(addr, "env"); strings.Contains(got, "refused") {
-			t.Fatalf("control: %s: %q", addr, got)
-		}
-		for way, flags := range ways() {
-			for _, more := range [][]string{nil, {"--grant", "network.client:example.com"}} {
-				if got := try(addr, append(append(append([]string{program(t)}, flags...), more...), "--")...); got != "refused\nrefused\n" {
-					t.Errorf("%s, %s %q: %q", addr, way, more, got)
+		t.Run(at, func(t *testing.T) {
+			listener, err := net.Listen("tcp", at)
+			if err != nil && at == "[::1]:0" {
+				sandboxtest.Skip(t, sandboxtest.Machine, "no IPv6: %v", err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			addr := listener.Addr().String()
+			if got := try(t, addr, "env"); strings.Contains(got, "refused") {
+				t.Fatalf("control: %s: %q", addr, got)
+			}
+			for way, flags := range ways() {
+				for _, more := range [][]string{nil, {"--grant", "network.client:example.com"}} {
+					if got := try(t, addr, append(append(append([]string{program(t)}, flags...), more...), "--")...); got != "refused\nrefused\n" {
+						t.Errorf("%s, %s %q: %q", addr, way, more, got)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

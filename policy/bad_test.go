@@ -47,7 +47,7 @@ func golden(t *testing.T, file string, result func(name, input string) string) {
 func TestBadInput(t *testing.T) {
 	golden(t, "testdata/bad.txtar", func(name, input string) string {
 		// \xHH stands for bytes that a text file cannot hold.
-		data := []byte(strings.NewReplacer(`\x00`, "\x00", `\x1b`, "\x1b", `\xff`, "\xff", `\ufeff`, "\ufeff", `\x{85}`, "\u0085").Replace(input))
+		data := []byte(strings.NewReplacer(`\x00`, "\x00", `\x1b`, "\x1b", `\xff`, "\xff", `\xfe`, "\xfe", `\ufeff`, "\ufeff", `\x{85}`, "\u0085").Replace(input))
 		var err error
 		switch {
 		case strings.HasPrefix(name, "SKILL"):

@@ -35,11 +35,14 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 		skill.Fault = errorAt(Pos{file, 1, 1}, "the header does not end within %d bytes", maxHeader)
 		return skill, nil
 	}
-	if !slices.ContainsFunc(rightsKeys[:], func(key string) bool { return bytes.Contains(header, []byte(key)) }) {
-		return skill, nil
-	}
 	none := func(pos Pos, what string) (Skill, []Finding) {
 		return skill, []Finding{{pos, what + ": the header gives no rights"}}
+	}
+	if utf16(data) {
+		return none(Pos{file, 1, 1}, inUTF16)
+	}
+	if !slices.ContainsFunc(rightsKeys[:], func(key string) bool { return bytes.Contains(header, []byte(key)) }) {
+		return skill, nil
 	}
 	if fault != "" {
 		return none(Pos{file, 1, 1}, fault)
@@ -66,7 +69,7 @@ func cutHeader(data []byte) (header []byte, fault string) {
 	data = data[:min(len(data), maxHeader)]
 	rest, bom := bytes.CutPrefix(data, []byte("\ufeff"))
 	if bom {
-		fault = "starts with a byte order mark"
+		fault = byteOrderMark
 	}
 	first, rest, _ := bytes.Cut(rest, []byte("\n"))
 	if string(bytes.TrimRight(first, "\r")) != "---" {

@@ -88,6 +88,17 @@ func (n *node) nodes() int {
 	return all
 }
 
+// What editors and shells of Windows write.
+const (
+	byteOrderMark = "starts with a byte order mark; save it as UTF-8 without one"
+	inUTF16       = "is in UTF-16; save it as UTF-8"
+)
+
+func utf16(data []byte) bool {
+	mark := string(data[:min(2, len(data))])
+	return mark == "\xff\xfe" || mark == "\xfe\xff"
+}
+
 // checkText refuses files that are not plain UTF-8 text, before any parser
 // sees them.
 func checkText(file string, data []byte) error {
@@ -95,7 +106,10 @@ func checkText(file string, data []byte) error {
 		return errorAt(Pos{File: file}, "larger than %d bytes", maxFile)
 	}
 	if strings.HasPrefix(string(data[:min(3, len(data))]), "\ufeff") {
-		return errorAt(Pos{file, 1, 1}, "starts with a byte order mark")
+		return errorAt(Pos{file, 1, 1}, byteOrderMark)
+	}
+	if utf16(data) {
+		return errorAt(Pos{file, 1, 1}, inUTF16)
 	}
 	line, start := 1, 0
 	for i := 0; i < len(data); {

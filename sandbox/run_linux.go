@@ -81,7 +81,11 @@ func interpreter(script string) string {
 	if line = strings.Trim(line, " \t"); line == "" {
 		return ""
 	}
-	return ", a script for \"" + line + "\"" // escaped where it is told
+	ends := ""
+	if strings.HasSuffix(line, "\r") {
+		ends = " (its lines end in CR LF, as on Windows, and are to end in LF)"
+	}
+	return ", a script for \"" + line + "\"" + ends // escaped where it is told
 }
 
 // run prepares what the run gets, starts the command, lets it go and waits for

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -139,9 +140,17 @@ func (j *job) tellElsewhere() {
 	// Those of a shell's text are words, too: sh -c 'python3 scripts/x.py'.
 	for _, word := range slices.Concat(j.argv[1:], strings.Fields(strings.Join(j.argv[1:], " "))) {
 		file, ok := j.skillFile(word)
+		if !ok {
+			file, ok = j.skillFile(filepath.Join("scripts", word))
+		}
 		if _, err := os.Lstat(filepath.Join(j.cwd, word)); ok && err != nil {
 			hint("%s is not here; the skill has one: %s", quote(word), quote(file))
 			return
+		}
+	}
+	if _, script := policy.Words(j.argv); script != "" && !filepath.IsAbs(script) {
+		if _, err := os.Lstat(filepath.Join(j.cwd, script)); errors.Is(err, fs.ErrNotExist) {
+			hint("%s is neither here nor in the skill", quote(script))
 		}
 	}
 }
@@ -421,6 +430,9 @@ func (r *recorder) unseen(code int) (own, path string) {
 	return "", ""
 }
 
+// shells are those that take the end of a line so.
+var shells = [...]string{"sh", "bash", "dash", "ksh", "zsh"}
+
 // homeNames are the names by which a shell's text has what lies in HOME, as far as
 // they are plain.
 const homeNames = `~/[\w.@+-]+(/[\w.@+-]+)*`
@@ -440,6 +452,9 @@ func (r *recorder) wanting(refused bool) {
 		return
 	}
 	script, text := r.ownScript()
+	if slices.Contains(shells[:], filepath.Base(r.interpreter)) && bytes.Contains(text, []byte("\r\n")) {
+		hint("the lines of %s end in CR LF, as on Windows, of which a shell takes the CR for part of a word; they are to end in LF", named(script))
+	}
 	words := []byte(strings.Join(r.job.argv, " "))
 	set := func(name string) bool { // has a value of the run's own
 		return slices.ContainsFunc(r.profile.Env.Set, func(v profiles.EnvVar) bool { return v.Name == name })

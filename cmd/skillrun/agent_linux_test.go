@@ -306,6 +306,16 @@ func TestClaudeCodeSession(t *testing.T) {
 		t.Errorf("the model is told %q", u.context)
 	}
 
+	// What others look at and go on without is told where the command fails.
+	u = a.bash(a.hidden("ls / 2>/dev/null"))
+	a.want(u, 2, "")
+	if !strings.Contains(u.context, "read /") {
+		t.Errorf("the model is told %q", u.context)
+	}
+	if u = a.bash(a.hidden("ls / 2>/dev/null || true")); strings.Contains(u.context, "read /") {
+		t.Errorf("the model is told %q of a command that went on", u.context)
+	}
+
 	// A secret that the user lets a command have does not reach the model.
 	a.write("home/.aws/credentials", "aws_secret_access_key = wJalrXUtnFEMI\n")
 	u = a.bash("wc -l <" + filepath.Join(a.root, "home/.aws/credentials") + "; cat " + filepath.Join(a.root, "home/.aws/credentials"))

@@ -63,7 +63,7 @@ func denialReason(j *job, p *profiles.Profile, d *sandbox.Refusal) string {
 	case ahead(p, d):
 		return "no server of the run listens there"
 	case d.Grantable && isLoopback(d.Host):
-		return "no server of the run listens there, and none outside is granted"
+		return "no server of the run listens there so far, and none outside is granted"
 	case d.Why != "":
 		return d.Why
 	case d.Path != "" && !d.Socket && !strings.HasPrefix(d.Path+"/", j.workspace+"/"):
@@ -221,7 +221,7 @@ func isLoopback(host string) bool {
 // keeps what it read of the fonts, LibreOffice asks what kind of disk it is on and
 // notes what its extensions are, redis asks how fast the clock is, cargo locks a cache that it only reads and notes when it used it, pip asks
 // whether there is IPv6 and looks in /etc for what system it is on, ps looks at all processes, Java asks the
-// first of these too, pyenv looks for hooks, X servers listen at a path and by an
+// first of these too, df opens what is mounted, pyenv looks for hooks, X servers listen at a path and by an
 // abstract name, git clone would link what it then copies. Such refusals are recorded, and nobody is
 // bothered with them.
 func spare(d audit.Denial) bool {
@@ -251,7 +251,7 @@ func spare(d audit.Denial) bool {
 // lookedFor says of what is spared that a command may have been about nothing else,
 // as ls /etc is: others go on without it, whatever they then fail for.
 func lookedFor(d audit.Denial) bool {
-	return d.Access == sandbox.SocketIPv6 || d.Target == "/etc" && d.Access == "read" || d.Rule == linux.OwnProcess
+	return d.Access == sandbox.SocketIPv6 || (d.Target == "/" || d.Target == "/etc") && d.Access == "read" || d.Rule == linux.OwnProcess
 }
 
 // cargoNotes says whether a file is one that cargo locks, or in which it notes what

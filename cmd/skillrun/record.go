@@ -366,7 +366,11 @@ func (r *recorder) ended(res sandbox.Result, room *sandbox.Room) (int, error) {
 	}
 	r.write(rep)
 	if s := r.job.session; s != nil {
-		err = errors.Join(err, s.tell(r.id, slices.DeleteFunc(slices.Clone(r.denials), r.spare), r.dropped, r.wants(), r.profile.Redact))
+		told := slices.DeleteFunc(slices.Clone(r.denials), r.spare)
+		if len(told) == 0 && code != 0 {
+			told = slices.DeleteFunc(slices.Clone(r.denials), func(d audit.Denial) bool { return !lookedFor(d) })
+		}
+		err = errors.Join(err, s.tell(r.id, told, r.dropped, r.wants(), r.profile.Redact))
 	}
 	r.refuseIndexes()
 	r.tellEnd(&res, code, end.Controls) // last: a terminal that was stopped takes nothing

@@ -46,6 +46,8 @@ func TestSpare(t *testing.T) {
 		{"create", "/home/u/.pyenv/shims/.pyenv-shim", "", false},
 		{"write", "/home/u/.pyenv/shims/pip", "", false},
 		{"use of the network", "", "", false},
+		{"read", "/", "", true},
+		{"write", "/", "", false},
 		{"read", "/etc", "", true},
 		{"read", "/etc", "sensitive", false},
 		{"write", "/etc", "", false},

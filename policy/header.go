@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,14 +36,15 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 		skill.Fault = errorAt(Pos{file, 1, 1}, "the header does not end within %d bytes", maxHeader)
 		return skill, nil
 	}
+	slips := misspelt(file, header)
 	none := func(pos Pos, what string) (Skill, []Finding) {
-		return skill, []Finding{{pos, what + ": the header gives no rights"}}
+		return skill, append(slips, Finding{pos, what + ": the header gives no rights"})
 	}
 	if utf16(data) {
 		return none(Pos{file, 1, 1}, inUTF16)
 	}
 	if !slices.ContainsFunc(rightsKeys[:], func(key string) bool { return bytes.Contains(header, []byte(key)) }) {
-		return skill, nil
+		return skill, slips
 	}
 	if fault != "" {
 		return none(Pos{file, 1, 1}, fault)
@@ -59,7 +61,21 @@ func ParseHeader(file string, data []byte) (Skill, []Finding) {
 		e := err.(*Error)
 		return none(e.Pos, e.What)
 	}
-	return skill, nil
+	return skill, slips
+}
+
+// misspelt tells of keys that are nearly one that gives rights, which restrict nothing;
+// of no more than there are, since runs tell of them, too.
+func misspelt(file string, header []byte) (found []Finding) {
+	line := 1
+	for text := range strings.Lines(string(header)) {
+		line++
+		key, _, ok := strings.Cut(text, ":")
+		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); ok && meant != "" && key != meant && len(found) < len(rightsKeys) {
+			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
+		}
+	}
+	return found
 }
 
 // cutHeader gives the text between the first line, "---", and the next line

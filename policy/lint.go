@@ -80,14 +80,6 @@ func lintHeader(file, dir string, data []byte) []Finding {
 	case len(s.Description) > 1024:
 		say("the description is longer than 1024 characters")
 	}
-	line := 1
-	for text := range strings.Lines(string(header)) {
-		line++
-		key, _, ok := strings.Cut(text, ":")
-		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); ok && meant != "" && key != meant {
-			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
-		}
-	}
 	return found
 }
 

@@ -301,6 +301,9 @@ func (r *reader) assigned(target *node, v val) {
 	if !r.python && page != "" && r.eval(target.kids[0]).qual == page {
 		r.host("web.interact", v.field(), r.pos, "goes to the page")
 	}
+	if of := r.eval(target.kids[0]); of.kind == valThing && slices.Contains(serviceNames[:], target.text) && ofService(callRowFor(r.lang(), of.qual+"."+target.text)) {
+		r.role("api", v, "is called in place of the service's own address")
+	}
 	if r.python && dottedName(target) == "sys.path" {
 		r.searches(v)
 	}
@@ -686,7 +689,9 @@ func (r *reader) name(name string) val {
 			return val{kind: valText}
 		case "None":
 			return val{from: "none"}
-		case "True", "False", "self", "cls":
+		case "True", "False":
+			return val{from: name}
+		case "self", "cls":
 			return val{}
 		case "__builtins__":
 			return val{kind: valThing, qual: "builtins"}

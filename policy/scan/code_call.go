@@ -108,6 +108,9 @@ func (r *reader) invoke(c *invoked) val {
 		}
 		return val{}
 	}
+	if c.qual == "util.promisify" && !r.python {
+		return c.arg(0) // which is called with the same
+	}
 	r.handed(c.args)
 	r.handed(c.kw.items)
 	for _, through := range [...]string{".call", ".bind", ".apply", ".__call__"} {
@@ -167,21 +170,44 @@ func (r *reader) invoke(c *invoked) val {
 		}
 	}
 	r.serves(r.pos, row.Reason)
-	for _, need := range row.Needs {
-		capability, target, _ := strings.Cut(need, " ")
-		exact := !strings.HasPrefix(target, "?")
-		r.need(capability, strings.TrimPrefix(target, "?"), exact, r.pos, row.Reason)
+	r.always(row)
+	if ofService(row) {
+		v, ok := c.named(serviceNames[:]...)
+		if a := c.arg(0); !ok && a.kind == valText && strings.HasPrefix(a.text, "http") && strings.Contains(a.text, "://") {
+			v, ok = a, true
+		}
+		if ok && v.from != "none" {
+			r.role("api", v, row.Reason)
+		}
 	}
 	r.apply(row, c)
 	// What a service's client gives may be written like anything else.
 	if i := strings.LastIndexByte(name, '.'); i > 0 && strings.HasSuffix(name[:i], ")") {
 		if m := callOf(r.lang() + name[i:]); m != nil && m != row && (m.Special == "save" || m.Special == "optional") {
 			if _, ok := r.special(m, c); !ok {
+				r.always(m)
 				r.apply(m, c)
 			}
 		}
 	}
 	return gives
+}
+
+// always records what calling a function needs in any case.
+func (r *reader) always(row *callRow) {
+	for _, need := range row.Needs {
+		capability, target, _ := strings.Cut(need, " ")
+		r.need(capability, strings.TrimPrefix(target, "?"), !strings.HasPrefix(target, "?"), r.pos, row.Reason)
+	}
+}
+
+// serviceNames are those of arguments and settings by which a client calls another
+// address than the service's own.
+var serviceNames = [...]string{"api_base", "apiBase", "api_endpoint", "api_url", "apiUrl", "azure_endpoint", "base_url", "baseUrl", "baseURL", "endpoint", "endpoint_url", "server_url", "serverURL"}
+
+// ofService says whether a row is that of a service.
+func ofService(row *callRow) bool {
+	return row != nil && slices.ContainsFunc(row.Needs, func(n string) bool { return strings.HasPrefix(n, "external_api.call") })
 }
 
 // givenThing is a thing that a function of the text was called with.
@@ -364,6 +390,18 @@ func (r *reader) role(role string, v val, reason string) {
 		r.host("web.interact", f, r.pos, reason)
 	case "net":
 		r.host("network.client", f, r.pos, reason)
+	case "api":
+		r.host("external_api.call", f, r.pos, reason)
+	case "sql":
+		r.stated(f, here, r.pos)
+	case "unsafe": // says that what is read may be code
+		if v.from != "False" {
+			r.opaque(r.pos, reason+", which may be code")
+		}
+	case "connection": // an address, or what was made of one
+		if v.kind == valText {
+			r.role("database", v, reason)
+		}
 	case "address": // (host, port)
 		if v.kind == valList && len(v.items) > 0 {
 			v.items[0].each(func(x val) { r.host("network.client", x.field(), r.pos, reason) })
@@ -375,12 +413,9 @@ func (r *reader) role(role string, v val, reason string) {
 	case "key":
 		r.need("secrets.read", f.text, f.exact, r.pos, reason)
 	case "database":
-		if rest, ok := strings.CutPrefix(f.text, "sqlite:///"); ok {
-			f.text = rest
-			r.path(reads|writes, f, here, r.pos, reason)
-		} else if !strings.HasPrefix(f.text, "sqlite:") {
-			r.host("network.client", f, r.pos, reason)
-		}
+		sh := r.newShell(nil)
+		sh.dir = here
+		sh.role(role, f, r.pos, reason)
 	case "codetext": // or a function
 		if v.kind == valText {
 			r.languageCode(v)

@@ -160,7 +160,35 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		}
 	case "temp":
 		r.apply(row, c)
-		return val{kind: valText, from: "temp", text: "", qual: "path"}, true
+		name := val{kind: valText, from: "temp", text: "", qual: "path"}
+		if c.qual == "tempfile.mkstemp" { // with a descriptor
+			return val{kind: valList, items: []val{{}, name}}, true
+		}
+		return name, true
+	case "unpickle":
+		if v, _ := c.kw.key("weights_only"); v.from != "True" {
+			r.opaque(r.pos, row.Reason)
+		}
+	case "yaml": // with a loader that makes whatever the file says
+		loader := c.arg(1)
+		if v, ok := c.kw.key("Loader"); ok {
+			loader = v
+		}
+		if name := strings.TrimPrefix(strings.TrimPrefix(loader.qual, "yaml."), "C"); name == "Loader" || name == "UnsafeLoader" {
+			r.opaque(r.pos, "loads what may be code")
+		}
+	case "expression": // of pandas
+		if strings.Contains(c.arg(0).text, "__") {
+			r.opaque(r.pos, row.Reason)
+		}
+	case "statements": // which may name files
+		if !c.arg(0).known() {
+			r.need("filesystem.read", "", false, r.pos, row.Reason)
+		}
+	case "fileinput":
+		if v, ok := c.kw.key("inplace"); ok && v.from != "False" {
+			r.role("w", c.arg(0), row.Reason)
+		}
 	case "camera":
 		if c.arg(0).kind == valText {
 			r.role("r", c.arg(0), row.Reason)

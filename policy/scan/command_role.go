@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,9 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "d":
 		does(deletes)
 	case "b":
-		does(reads | writes)
+		if f.text != ":memory:" {
+			does(reads | writes)
+		}
 	case "x":
 		does(executes)
 	case "rx":
@@ -149,6 +152,11 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			sh.code("shell", f, pos)
 		}
 		sh.environ(k, f, pos)
+	case "alias": // of gh: "!CMD"
+		if code, ok := strings.CutPrefix(f.text, "!"); ok || !f.exact {
+			f.text = code
+			sh.code("shell", f, pos)
+		}
 	case "format": // of tmux "#(CMD)"; of curl "@FILE" and "%output{FILE}"
 		if strings.Contains(f.text, "#(") {
 			sh.opaque(pos, "a format with commands in it")
@@ -171,6 +179,22 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.host("web.fetch", f, pos, reason)
 	case "net":
 		sh.host("network.client", f, pos, reason)
+	case "daemon": // an address, or a socket by its path
+		if file, ok := strings.CutPrefix(f.text, "unix://"); ok {
+			f.text = file
+			does(reads | writes)
+			return
+		}
+		sh.host("network.client", f, pos, reason)
+	case "api": // where a service is called, in place of its own address
+		sh.host("external_api.call", f, pos, reason)
+	case "database":
+		if file, ok := strings.CutPrefix(f.text, "sqlite:///"); ok {
+			f.text = file
+			does(reads | writes)
+		} else if !strings.HasPrefix(f.text, "sqlite:") {
+			sh.host("network.client", f, pos, reason)
+		}
 	case "publish": // where packages are sent
 		sh.host("web.post", f, pos, reason)
 	case "index": // where packages are looked for: addresses, "NAME=ADDRESS", or a directory
@@ -218,6 +242,9 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.fed(f, pos)
 	case "jq": // a program of jq or yq
 		sh.environOf(environOfJq, f.text, pos)
+		for _, m := range regexp.MustCompile(loadedByYq).FindAllStringSubmatch(f.text, maxSteps) {
+			sh.path(reads, literal(m[1]), sh.dir, pos, reason)
+		}
 	case "js":
 		sh.code("javascript", f, pos)
 	case "py":
@@ -245,8 +272,31 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "sqlite":
 		sh.sqlite(f, pos)
 	case "sql": // statements, among which the client has commands of its own
-		if strings.Contains(f.text, `\!`) || strings.HasPrefix(strings.TrimSpace(f.text), "system") || strings.Contains(f.text, "source") || strings.Contains(f.text, `\i`) {
+		if own, _ := regexp.MatchString(`(?im)\\[!.i]|(?:^|;)\s*(?:edit|pager|source|system|tee)\s|^\s*\\(?:copy|e|ef|ev|g\w*|lo_\w+|o|out|s|setenv|w|write)\b`, f.text); own {
 			sh.opaque(pos, "a command of the client")
+		}
+	case "gp": // of gnuplot
+		if strings.ContainsAny(f.text, "!`|<") || strings.Contains(f.text, "system") {
+			sh.opaque(pos, "gnuplot runs a command")
+		}
+	case "gdb":
+		text := strings.TrimSpace(f.text)
+		word, rest, _ := strings.Cut(strings.TrimPrefix(text, "!"), " ")
+		if f.text = rest; text != "" && text[0] == '!' {
+			f.text = text[1:]
+			word = "shell"
+		}
+		switch word {
+		case "shell":
+			sh.code("shell", f, pos)
+		case "source":
+			sh.role("rx", f, pos, reason)
+		case "call", "compile", "define", "dump", "generate-core-file", "guile", "make", "pipe", "print", "p", "py", "python", "python-interactive", "pi", "|":
+			sh.opaque(pos, "a command of the debugger")
+		}
+	case "bind": // of fzf
+		if ok, _ := regexp.MatchString(`\b(?:become|execute|preview|reload|transform)`, f.text); ok {
+			sh.opaque(pos, "a key with a command")
 		}
 	case "dc":
 		if strings.Contains(f.text, "!") {
@@ -265,8 +315,20 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.sshOption(f, pos, reason)
 
 	// Names.
-	case "pkg":
-		sh.need("package.install", unversioned(f.text), f.exact, pos, reason)
+	case "pkg": // by its name, or where it is
+		name, at, remote := strings.Cut(f.text, "://")
+		if !remote {
+			sh.need("package.install", unversioned(f.text), f.exact, pos, reason)
+			return
+		}
+		sh.need("package.install", f.text, f.exact, pos, reason)
+		scheme := strings.TrimPrefix(name[strings.LastIndex(name, " ")+1:], "git+")
+		f.text = scheme + "://" + at
+		if scheme == "ssh" {
+			sh.host("network.client", f, pos, reason)
+		} else {
+			sh.host("web.fetch", f, pos, reason)
+		}
 	case "assign": // "NAME=value"
 		f.text, _, _ = strings.Cut(f.text, "=")
 		sh.need("env_var.write", "$"+f.text, f.exact, pos, reason)

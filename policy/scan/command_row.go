@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -93,7 +94,7 @@ func (sh *shell) table(in invocation) bool {
 				sh.dir = saved
 				return true
 			}
-		} else if rows[0].Needs == nil {
+		} else if rows[0].Needs == nil && rows[0].Args == "" {
 			sh.opaque(in.pos, "the subcommand of "+in.name+" is decided at run time")
 			return true
 		}
@@ -251,7 +252,9 @@ func (c *command) operands() {
 				return
 			}
 			if w == "pkgcmd" {
-				c.as("pkg", ops[0])
+				if !slices.ContainsFunc(c.o.values, func(v optionValue) bool { return v.role == "pkg" && v.name != "--with" }) {
+					c.as("pkg", ops[0]) // which --from, --package and --spec name
+				}
 				ops = append([]field(nil), ops...)
 				ops[0].text = unversioned(ops[0].text)
 			}

@@ -3,6 +3,7 @@ package scan
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -125,17 +126,51 @@ func (c *command) workspace() {
 
 func (c *command) dig() {
 	seen := false
-	for _, f := range c.in.args {
+	for _, f := range c.o.operands {
 		switch {
 		case strings.HasPrefix(f.text, "@"):
 			f.text = f.text[1:]
 			c.reach("network.client", f)
-		case strings.HasPrefix(f.text, "+"), strings.HasPrefix(f.text, "-"):
+		case strings.HasPrefix(f.text, "+"):
 		case f.exact && !strings.ContainsAny(f.text, ".$") && strings.ToUpper(f.text) == f.text:
 		case !seen || strings.Contains(f.text, "."):
 			c.reach("network.client", f)
 			seen = true
 		}
+	}
+	if c.o.has("-f") { // of names
+		c.require("network.client", "", false)
+	}
+}
+
+// network reads what shows addresses and routes, or changes them.
+func (c *command) network() {
+	word := func(i int) string {
+		if i < len(c.o.operands) {
+			return c.o.operands[i].text
+		}
+		return ""
+	}
+	changes := false
+	switch c.in.name {
+	case "ip":
+		changes = !slices.Contains([]string{"", "g", "get", "help", "l", "list", "ls", "lst", "mon", "monitor", "sh", "sho", "show"}, word(1))
+	case "ifconfig":
+		changes = word(1) != ""
+	case "route":
+		changes = word(0) != "" && word(0) != "get"
+	}
+	if changes {
+		c.require("network_policy.modify", "", true)
+	}
+}
+
+// beside reads what writes its result beside what it is given, if it is named nothing.
+func (c *command) beside() {
+	if ops := c.o.operands; len(ops) == 1 {
+		f := ops[0]
+		f.text = strings.TrimSuffix(f.text, path.Ext(f.text)) + c.row.Lang
+		c.write(f)
 	}
 }
 
@@ -197,6 +232,69 @@ func (c *command) editorFiles() {
 	if c.stdin.given && c.row.Lang != "read" {
 		c.opaque(c.in.pos, "commands of an editor on its standard input")
 	}
+}
+
+// settings reads "set KEY VALUE", of which some keys name a program.
+func (c *command) settings() {
+	if ops := c.o.operands; len(ops) > 1 {
+		switch key := ops[0].text[strings.LastIndexByte(ops[0].text, '.')+1:]; {
+		case !ops[0].exact:
+			c.opaque(c.in.pos, "the setting may name a program")
+		case key == "browser", key == "credential_process", key == "editor", key == "pager":
+			c.code("shell", ops[1], c.in.pos)
+		}
+	}
+}
+
+// printed are the commands of clouds that print secrets.
+const printed = `\b(?:get-secret-value|get-parameters?(?:-by-path|-history)?|(?:get|print)-(?:access|identity|session)-token|get-login-password|assume-role[\w-]*|create-access-key|secrets? (?:download|show|view)|secrets? versions access|(?:list-)?keys list|show-connection-string)\b|^(?:heroku config(?::get)?|vercel env pull)(?: |$)`
+
+// cloud reads commands of a service, which may print secrets.
+func (c *command) cloud() {
+	words := c.in.name
+	for _, f := range c.o.operands {
+		words += " " + f.text
+	}
+	as, _ := c.o.value("-o", "--output", "--template")
+	secret := strings.HasPrefix(words, "kubectl get secret") && as.text != "" && as.text != "wide" && as.text != "name"
+	if secret || regexp.MustCompile(printed).MatchString(words) {
+		c.require("secrets.read", "", false)
+	}
+}
+
+// miller reads mlr VERB ... then VERB ... FILES; the verbs put and filter have a program.
+func (c *command) miller() {
+	ops := c.o.operands
+	for i := len(ops) - 1; i >= 0; i-- {
+		if regexp.MustCompile(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|\bsplit`).MatchString(ops[i].text) {
+			c.opaque(c.in.pos, "a program that runs commands or writes files")
+		}
+	}
+	for i := len(ops) - 1; i >= 0; i-- {
+		if ops[i].text == "then" {
+			ops = ops[i+1:]
+			break
+		}
+	}
+	if len(ops) > 0 && (ops[0].text == "put" || ops[0].text == "filter") {
+		if f, ok := c.o.value("-f"); ok {
+			c.as("rx", f)
+		} else {
+			ops = ops[1:]
+		}
+	}
+	c.o.operands = ops
+}
+
+// office takes what runs a macro from the documents that LibreOffice is given.
+func (c *command) office() {
+	c.o.operands = slices.DeleteFunc(slices.Clone(c.o.operands), func(f field) bool {
+		macro, _ := regexp.MatchString(`^(?:macro|service|slot|vnd\.sun\.star\.\w+):`, f.text)
+		if macro {
+			c.opaque(c.in.pos, "a macro of LibreOffice")
+		}
+		return macro
+	})
 }
 
 // npmSet reads "npm config set", whose settings may name programs.
@@ -349,13 +447,56 @@ func (sh *shell) editor(f field, pos policy.Pos) {
 	}
 }
 
-// sqlite reads what sqlite3 is told, for commands that are its own.
+// sqlite reads what sqlite3 or duckdb is told: statements, and commands of its own.
 func (sh *shell) sqlite(f field, pos policy.Pos) {
 	for line := range strings.Lines(f.text) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
 		case ".shell", ".system", ".load", ".read", ".import", ".once", ".output", ".excel", ".edit", ".backup", ".save", ".clone", ".restore", ".log", ".open", ".archive", ".cd":
-			sh.opaque(pos, "sqlite's own command "+word)
+			sh.opaque(pos, "the database's own command "+word)
+		}
+	}
+	sh.stated(f, sh.dir, pos)
+}
+
+// filesOfSQL are the places in statements of SQLite and DuckDB where texts name files,
+// or addresses, and what is done with them.
+var filesOfSQL = [...]struct {
+	do     access
+	places string
+}{
+	{reads, `\b(?:from|join|(?:read|sniff)_\w+\s*\(|\w+_scan\s*\(|glob\s*\(|readfile\s*\(|import\s+database)[\s[(]*`},
+	{reads | writes, `\battach\s+(?:database\s+)?(?:if\s+not\s+exists\s+)?`},
+	{writes, `\b(?:copy\b[^;]*?\bto|vacuum\b[^;]*?\binto|export\s+database|writefile\s*\()\s*`},
+	{executes, `(?:^|;)\s*(?:force\s+)?(?:install|load)\s+|\bload_extension\s*\(\s*`},
+}
+
+// stated records the files that statements name.
+func (s *scan) stated(f, dir field, pos policy.Pos) {
+	const reason = "the statement names it"
+	if !strings.ContainsAny(f.text, `'"`) {
+		return
+	}
+	s.spend(16 + len(f.text)/16)
+	for _, kind := range filesOfSQL {
+		for _, m := range regexp.MustCompile("(?i)(?:"+kind.places+`)((?:\s*,?\s*(?:'[^']*'|"[^"]*"))+)`).FindAllStringSubmatch(f.text, maxSteps) {
+			for _, name := range regexp.MustCompile(`[^'",\s][^'"]*`).FindAllString(m[1], maxSteps) {
+				g := field{text: name, exact: f.exact || !f.computed && !strings.Contains(name, "$")}
+				scheme, _, remote := strings.Cut(name, "://")
+				switch {
+				case name == ":memory:", kind.do == reads && !strings.ContainsAny(name, "./*$"): // a table
+				case strings.HasPrefix(scheme, "http") && remote && kind.do == writes:
+					s.host("web.post", g, pos, reason)
+				case strings.HasPrefix(scheme, "http") && remote:
+					s.host("web.fetch", g, pos, reason)
+				case remote: // s3, gcs, azure
+					s.need("external_api.call", "", false, pos, reason)
+				case kind.do == reads|writes && strings.ContainsAny(name, "=:"): // dbname=x, md:x
+					s.need("network.client", "", false, pos, reason)
+				default:
+					s.path(kind.do, g, dir, pos, reason)
+				}
+			}
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (c *command) httpie() {
 		return
 	}
 	method := ""
-	if m := ops[0].text; m != "" && strings.ToUpper(m) == m && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+	if m := strings.ToUpper(ops[0].text); m != "" && len(ops) > 1 && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && !strings.Contains(ops[1].text, "=") {
 		method, ops = m, ops[1:]
 	}
 	if len(ops) == 0 {
@@ -221,6 +221,9 @@ func (c *command) httpie() {
 // database reads psql, mysql and their like: the host of an option, an address
 // or none.
 func (c *command) database() {
+	if c.stdin.given {
+		c.as("sql", c.stdin.text)
+	}
 	host, ok := c.o.value("-h", "--host", "--hostname")
 	for _, f := range c.o.operands {
 		if strings.Contains(f.text, "://") || strings.HasPrefix(f.text, "$") || strings.Contains(f.text, "host=") {
@@ -304,14 +307,6 @@ func (c *command) pip() {
 	install := func(f field) {
 		t := f.text
 		switch {
-		case strings.HasPrefix(t, "git+ssh://"):
-			c.require("package.install", t, f.exact)
-			f.text = strings.TrimPrefix(t, "git+")
-			c.reach("network.client", f)
-		case strings.Contains(t, "://"):
-			c.require("package.install", t, f.exact)
-			f.text = strings.TrimPrefix(t[strings.LastIndex(t, " ")+1:], "git+")
-			c.reach("web.fetch", f)
 		case f.exact && (strings.HasPrefix(t, ".") || strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasSuffix(t, "/")):
 			c.require("package.install", t, true)
 			if i := strings.IndexByte(t, '['); i > 0 {
@@ -323,7 +318,7 @@ func (c *command) pip() {
 			}
 			c.path(executes, f, c.dir, c.in.pos, c.row.Reason)
 		default:
-			c.require("package.install", unversioned(t), f.exact)
+			c.as("pkg", f)
 		}
 	}
 	for _, f := range c.o.operands {

@@ -659,7 +659,7 @@ func TestProgramsOfTheProject(t *testing.T) {
 		"cd packages/a && npx jest x.ts":      {"source_code.execute packages/a/x.ts", "source_code.execute /w/packages/a/node_modules/.bin/jest"},
 		"npm exec -- tsc":                     {"source_code.execute .", "source_code.execute /w/node_modules/.bin/tsc"},
 		"npx tsc@5":                           {"package.install tsc", "source_code.execute ."},
-		"npx -p other tsc":                    {"package.install other", "package.install tsc", "source_code.execute ."},
+		"npx -p other tsc":                    {"package.install other", "source_code.execute ."},
 		"npx jest x.ts":                       {"package.install jest", "source_code.execute x.ts"},
 		"npx eslint":                          {"package.install eslint", "filesystem.read ."},
 		"pnpm dlx tsc":                        {"package.install tsc", "source_code.execute ."},

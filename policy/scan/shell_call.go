@@ -258,6 +258,11 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell, as call
 		sh.opaque(pos, "the code comes from a pipe")
 		return
 	}
+	if strings.HasPrefix(f.text, "http://") || strings.HasPrefix(f.text, "https://") { // of deno, uv and pipx
+		sh.host("web.fetch", f, pos, reason)
+		sh.opaque(pos, "the code comes from the net")
+		return
+	}
 	sh.path(executes, f, sh.dir, pos, reason)
 	p, exact := sh.env.target(f, sh.dir)
 	if !exact || sh.env.FS == nil {

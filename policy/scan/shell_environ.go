@@ -40,6 +40,10 @@ var (
 	}
 	// The value is where packages are sent.
 	variablesPublish = [...]string{"RUBYGEMS_HOST", "TWINE_REPOSITORY_URL", "UV_PUBLISH_URL"}
+	// The value is where a service is called in place of its own address; of AWS each has one.
+	variablesService = [...]string{
+		"ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GH_HOST", "GITLAB_HOST", "GOOGLE_GEMINI_BASE_URL", "HF_ENDPOINT", "OPENAI_API_BASE", "OPENAI_BASE_URL", "OLLAMA_HOST", "VAULT_ADDR",
+	}
 	// The value is where programs find settings, which may name code, or a program; besides
 	// those that no run is given by itself (profiles.Obeyed).
 	variablesSettings = [...]string{
@@ -52,9 +56,10 @@ var (
 	plainViewers = [...]string{"", ":", "cat", "emacs", "less", "more", "nano", "true", "vi", "vim"}
 )
 
-// How the programs of awk, jq and yq name the environment, or a variable of it.
+// How the programs of awk, jq and yq name the environment, or a variable of it; and a file.
 const (
 	environOfAwk = `ENVIRON(?:\["(\w+)"\])?`
+	loadedByYq   = `\bload\w*\(\s*"([^"]+)"`
 	environOfJq  = `(?:\$ENV|(?:^|[^.\w"{,$])(?:str)?env)\b(?:\.(\w+)|\((\w+)\))?|\benvsubst\b`
 )
 
@@ -131,6 +136,10 @@ func (sh *shell) environ(name string, f field, pos policy.Pos) {
 		sh.leads(name, "index", f, pos)
 	case named(variablesPublish[:]):
 		sh.leads(name, "publish", f, pos)
+	case name == "DOCKER_HOST":
+		sh.leads(name, "daemon", f, pos)
+	case named(variablesService[:]), strings.HasPrefix(name, "AWS_ENDPOINT_URL"):
+		sh.leads(name, "api", f, pos)
 	case name == "NODE_OPTIONS" || name == "GOFLAGS":
 		for _, word := range [...]string{"require", "import", "loader", "-r", "exec", "vettool", "overlay", "eval", "$"} {
 			if !f.exact || strings.Contains(f.text, word) {

@@ -108,6 +108,9 @@ func (r *reader) invoke(c *invoked) val {
 		}
 		return val{}
 	}
+	if name := c.arg(0); c.qual == "webbrowser.get" && r.python && name.kind == valText && strings.Contains(name.text, "%s") {
+		r.shellCode(name, c)
+	}
 	if c.qual == "util.promisify" && !r.python {
 		return c.arg(0) // which is called with the same
 	}

@@ -296,6 +296,10 @@ func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
 		}
 	case last == "path" && section != "include" && section != "includeif", key == "sendemail.smtpserver": // of a tool; of a program, or a host
 		sh.role("bin", f, pos, "git runs it")
+	case key == "http.cookiefile", key == "http.sslcert", key == "http.sslcainfo", section == "http" && last == "cookiefile":
+		sh.role("r", f, pos, "git reads it")
+	case section == "http" && last == "sslkey":
+		sh.role("key", f, pos, "git reads it")
 	case key == "core.worktree":
 		sh.path(reads|writes, f, sh.dir, pos, "git works there")
 	case section == "include" || section == "includeif":

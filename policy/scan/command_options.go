@@ -114,7 +114,7 @@ func parseOptions(opts string, args []field, stop int) options {
 			return field{}, false
 		}
 		name, value, hasValue := strings.Cut(t, "=")
-		if hasValue && strings.HasPrefix(name, "--") {
+		if strings.HasPrefix(name, "--") && (hasValue || strings.HasPrefix(opts, "short ")) {
 			name = whole(opts, name)
 		}
 		if _, takes, _ := role(opts, name); !takes && len(name) > 3 && name[1] == '-' {

@@ -63,6 +63,39 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			f.text = "."
 		}
 		does(executes)
+	case "image": // of ImageMagick: a file, "|CMD", an address or a script
+		if code, ok := strings.CutPrefix(f.text, "|"); ok {
+			f.text = code
+			sh.code("shell", f, pos)
+			return
+		}
+		if strings.HasPrefix(f.text, "msl:") {
+			f.text = f.text[len("msl:"):]
+			does(executes)
+			return
+		}
+		sh.role("rb", f, pos, reason)
+	case "define": // of cmake: "NAME[:TYPE]=VALUE", of which some name code
+		k, v, _ := strings.Cut(f.text, "=")
+		k, _, _ = strings.Cut(k, ":")
+		f.text = v
+		switch {
+		case strings.HasSuffix(k, "_TOOLCHAIN_FILE"), strings.HasPrefix(k, "CMAKE_PROJECT_") && strings.Contains(k, "INCLUDE"), k == "CMAKE_USER_MAKE_RULES_OVERRIDE":
+			sh.role("rx", f, pos, reason)
+		case strings.HasSuffix(k, "_COMPILER"), strings.HasSuffix(k, "_LAUNCHER"), strings.HasSuffix(k, "_LINKER"), strings.HasSuffix(k, "_EXECUTABLE"), strings.HasSuffix(k, "_EMULATOR"), k == "CMAKE_MAKE_PROGRAM":
+			f.text, _, _ = strings.Cut(v, ";")
+			sh.role("bin", f, pos, reason)
+		}
+	case "source": // of a compiler: a file, or "@FILE" with more arguments
+		if file, ok := strings.CutPrefix(f.text, "@"); ok {
+			f.text = file
+			sh.unknownAt(pos, "not read: arguments in a file")
+		}
+		does(reads)
+	case "tree": // a work tree of git
+		if !f.exact || path.Clean(f.text) != "." {
+			does(reads | writes)
+		}
 	case "rules": // of make
 		if f.stream || f.text == "-" || f.text == "/dev/stdin" {
 			sh.opaque(pos, "rules of make that are piped")

@@ -24,7 +24,8 @@ type commandRow struct {
 	// Opts lists the options that take a value, as "-o:ROLE", or a name and a
 	// value after it, as "-o:2ROLE", and those that may have one attached, as
 	// "-i?" or "-O?ROLE", or a number only, after which more letters may follow,
-	// as "-l#". A row without has those of the first row of its name.
+	// as "-l#". After "short" long ones may be cut short, as getopt_long takes them.
+	// A row without has those of the first row of its name.
 	Opts string
 	// Args gives the roles of the operands: "- r*" skips one and reads the
 	// others, "r* w" writes the last.
@@ -133,7 +134,7 @@ func stopOf(r *commandRow) int {
 		}
 	}
 	switch r.Special {
-	case "interpreter", "gorun", "parallel", "script", "workspace":
+	case "interpreter", "gorun", "parallel", "script", "setarch", "workspace":
 		return 1
 	}
 	return 0
@@ -249,6 +250,16 @@ func (c *command) operands() {
 		if w == "cmd" || w == "pkgcmd" {
 			if at := c.projects(ops[0]); w == "pkgcmd" && at != "" {
 				c.local(literal(at), ops[1:], c.in.pos)
+				return
+			}
+			if w == "pkgcmd" && c.row.Lang == "create" { // npm init NAME runs create-NAME
+				f, scope := ops[0], ""
+				if i := strings.IndexByte(f.text, '/'); i > 0 && f.text[0] == '@' {
+					scope, f.text = f.text[:i+1], f.text[i+1:]
+				}
+				f.text = scope + "create-" + f.text
+				c.as("pkg", f)
+				c.write(literal("."))
 				return
 			}
 			if w == "pkgcmd" {

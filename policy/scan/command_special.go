@@ -103,6 +103,7 @@ func special(name string) func(*command) {
 		{"script", (*command).packageScript},
 		{"sed", (*command).sed},
 		{"service", (*command).service},
+		{"setarch", (*command).setArch},
 		{"settings", (*command).settings},
 		{"sips", (*command).sips},
 		{"skillrun", (*command).nested},
@@ -256,6 +257,12 @@ func (c *command) envCommand() {
 	defer func(dir field) { c.vars, c.dir = vars, dir }(c.dir)
 	for len(args) > 0 {
 		t := args[0].text
+		if name, value, ok := strings.Cut(t, "="); strings.HasPrefix(name, "--") {
+			if t = whole("--argv0:- --chdir:- --split-string:- --unset:-", name); ok {
+				t += "=" + value
+			}
+			args[0].text = t
+		}
 		switch {
 		case len(t) > 2 && t[0] == '-' && strings.IndexByte("0iv", t[1]) >= 0: // -iC is -i -C
 			args[0].text = "-" + strings.TrimLeft(t[1:], "0iv")

@@ -165,6 +165,20 @@ func (c *command) network() {
 	}
 }
 
+// setArch reads "setarch [ARCH] [OPTIONS] CMD".
+func (c *command) setArch() {
+	ops := c.o.operands
+	if len(ops) > 0 {
+		if arch, _ := regexp.MatchString(`^(?:linux(?:32|64)|uname26|i\d86|x86_64|a(?:rm|arch64)\w*|athlon|alpha\w*|ia64|m68k|mips\w*|parisc\w*|ppc\w*|riscv\w*|s390x?|sparc\w*)$`, ops[0].text); arch {
+			ops = ops[1:]
+		}
+	}
+	for len(ops) > 0 && strings.HasPrefix(ops[0].text, "-") {
+		ops = ops[1:]
+	}
+	c.run(ops, c.in.pos)
+}
+
 // beside reads what writes its result beside what it is given, if it is named nothing.
 func (c *command) beside() {
 	if ops := c.o.operands; len(ops) == 1 {
@@ -255,6 +269,7 @@ func (c *command) cloud() {
 	for _, f := range c.o.operands {
 		words += " " + f.text
 	}
+	c.spend(8 + len(words)/16)
 	as, _ := c.o.value("-o", "--output", "--template")
 	secret := strings.HasPrefix(words, "kubectl get secret") && as.text != "" && as.text != "wide" && as.text != "name"
 	if secret || regexp.MustCompile(printed).MatchString(words) {
@@ -266,6 +281,7 @@ func (c *command) cloud() {
 func (c *command) miller() {
 	ops := c.o.operands
 	for i := len(ops) - 1; i >= 0; i-- {
+		c.spend(8 + len(ops[i].text)/16)
 		if regexp.MustCompile(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|\bsplit`).MatchString(ops[i].text) {
 			c.opaque(c.in.pos, "a program that runs commands or writes files")
 		}
@@ -477,7 +493,7 @@ func (s *scan) stated(f, dir field, pos policy.Pos) {
 	if !strings.ContainsAny(f.text, `'"`) {
 		return
 	}
-	s.spend(16 + len(f.text)/16)
+	s.spend(16 + len(f.text)/4)
 	for _, kind := range filesOfSQL {
 		for _, m := range regexp.MustCompile("(?i)(?:"+kind.places+`)((?:\s*,?\s*(?:'[^']*'|"[^"]*"))+)`).FindAllStringSubmatch(f.text, maxSteps) {
 			for _, name := range regexp.MustCompile(`[^'",\s][^'"]*`).FindAllString(m[1], maxSteps) {

@@ -58,7 +58,7 @@ func (sh *shell) call(c *syntax.CallExpr) {
 // knows by their last component.
 func systemDir(dir string) bool {
 	switch dir {
-	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/opt/local/bin", "/snap/bin":
+	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/usr/lib/ccache", "/usr/lib64/ccache", "/opt/local/bin", "/snap/bin":
 		return true
 	}
 	return false

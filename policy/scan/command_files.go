@@ -8,7 +8,7 @@ func (c *command) tar() {
 		args[0].text = "-" + args[0].text
 	}
 	// Old style: options' values follow in order; "tar czf out.tgz dir" reads alike.
-	const opts = "short -f:f --file:f -C:- --directory:- -X:r -T:list --files-from:list --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --listed-incremental:b --index-file:w --volno-file:b --one-top-level?w --add-file:m --to-command:code --checkpoint-action:- -s:- --strip-components:- --create? --append? --update? --delete? --extract? --get? --remove-files? --to-stdout? --absolute-names? --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
+	const opts = "short -f:f --file:f -C:- --directory:- -X:r -T:list --files-from:list --exclude:- --exclude-from:r -I:code --use-compress-program:code --info-script:code --new-volume-script:code -F:code --rsh-command:code --rmt-command:code --transform:- -g:b --listed-incremental:b --index-file:w --volno-file:b --one-top-level?w --add-file:m --to-command:code --checkpoint-action:- -s:- --strip-components:- --create? --append? --list? --checkpoint? --update? --delete? --extract? --get? --remove-files? --to-stdout? --absolute-names? --owner:- --group:- --mode:- --format:- -b:- -K:- -N:- --newer:- --mtime:-"
 	o := parseOptions(opts, args, 0)
 	var file field
 	given := false

@@ -114,8 +114,12 @@ func parseOptions(opts string, args []field, stop int) options {
 			return field{}, false
 		}
 		name, value, hasValue := strings.Cut(t, "=")
+		given := name
 		if strings.HasPrefix(name, "--") && (hasValue || strings.HasPrefix(opts, "short ")) {
 			name = whole(opts, name)
+		}
+		if given != name {
+			o.flags = append(o.flags, given) // which may be one that is not in the list
 		}
 		if _, takes, _ := role(opts, name); !takes && len(name) > 3 && name[1] == '-' {
 			if _, takes, _ = role(opts, name[1:]); takes { // as go and openssl take it: -exec, --exec
@@ -132,7 +136,9 @@ func parseOptions(opts string, args []field, stop int) options {
 				r = second
 			}
 			if !hasValue && !attached {
-				v, ok = next()
+				if v, ok = next(); ok && given != name && strings.HasPrefix(given, "--") && strings.HasPrefix(name, given) {
+					i-- // or an operand
+				}
 			}
 			if ok {
 				o.values = append(o.values, optionValue{name, r, v})

@@ -275,6 +275,9 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.fed(f, pos)
 	case "jq": // a program of jq or yq
 		sh.environOf(environOfJq, f.text, pos)
+		if file, _ := regexp.MatchString(`^(?:\./|[\w/~])[\w./~-]*\.(?:csv|json|toml|xml|ya?ml)$`, f.text); file { // "yq FILE"
+			does(reads)
+		}
 		for _, m := range regexp.MustCompile(loadedByYq).FindAllStringSubmatch(f.text, maxSteps) {
 			sh.path(reads, literal(m[1]), sh.dir, pos, reason)
 		}

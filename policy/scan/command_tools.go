@@ -154,7 +154,7 @@ func (c *command) network() {
 	changes := false
 	switch c.in.name {
 	case "ip":
-		changes = !slices.Contains([]string{"", "g", "get", "help", "l", "list", "ls", "lst", "mon", "monitor", "sh", "sho", "show"}, word(1))
+		changes = !slices.Contains([]string{"", "g", "get", "help", "l", "list", "ls", "lst", "mon", "monitor", "sh", "sho", "show"}, word(1)) && (word(1) != "s" || strings.HasPrefix(word(0), "l"))
 	case "ifconfig":
 		changes = word(1) != ""
 	case "route":

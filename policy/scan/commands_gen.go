@@ -1801,6 +1801,7 @@ var commandNames = []commandName{
 	{"gcloud", 340},
 	{"gcloud auth", 341},
 	{"gcloud auth print-access-token", 342},
+	{"gcloud auth print-identity-token", 342},
 	{"gcloud storage", 343},
 	{"gcloud storage cp", 344},
 	{"gcloud storage mv", 344},

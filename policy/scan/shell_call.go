@@ -263,6 +263,11 @@ func (sh *shell) runs(f field, pos policy.Pos, reason string, by *shell, as call
 		sh.opaque(pos, "the code comes from the net")
 		return
 	}
+	if name, ok := strings.CutPrefix(strings.Replace(f.text, "jsr:", "npm:", 1), "npm:"); ok {
+		f.text = name
+		sh.role("pkg", f, pos, reason)
+		return
+	}
 	sh.path(executes, f, sh.dir, pos, reason)
 	p, exact := sh.env.target(f, sh.dir)
 	if !exact || sh.env.FS == nil {

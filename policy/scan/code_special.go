@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"regexp"
 	"strings"
 
 	"skillrun/policy"
@@ -178,7 +179,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			r.opaque(r.pos, "loads what may be code")
 		}
 	case "expression": // of pandas
-		if strings.Contains(c.arg(0).text, "__") {
+		if reaches, _ := regexp.MatchString(`__\w+__`, c.arg(0).text); reaches {
 			r.opaque(r.pos, row.Reason)
 		}
 	case "statements": // which may name files

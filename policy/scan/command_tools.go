@@ -282,7 +282,7 @@ func (c *command) miller() {
 	ops := c.o.operands
 	for i := len(ops) - 1; i >= 0; i-- {
 		c.spend(8 + len(ops[i].text)/16)
-		if regexp.MustCompile(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|\bsplit`).MatchString(ops[i].text) {
+		if regexp.MustCompile(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|^split$`).MatchString(ops[i].text) {
 			c.opaque(c.in.pos, "a program that runs commands or writes files")
 		}
 	}

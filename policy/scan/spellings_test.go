@@ -508,6 +508,8 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `gnuplot -e "system('rm x')"`, "opaque"},
 	{"shell", `gnuplot -e "set term png; plot sin(x)"`, ""},
 	{"shell", `mlr -n put 'end { system("rm x") }'`, "opaque"},
+	{"shell", `mlr --icsv --ojson split-join a.csv`, "filesystem.read a.csv"},
+	{"shell", `mlr --icsv split -n 2 a.csv`, "filesystem.read a.csv; opaque"},
 	{"shell", `mlr --icsv sort -f a then head -n 2 x.csv`, "filesystem.read x.csv"},
 	{"shell", `soffice --headless 'macro:///Standard.Module1.Main'`, "opaque"},
 	{"shell", `prettier --plugin=./p.js a.js`, "filesystem.read a.js; source_code.execute p.js"},
@@ -534,6 +536,7 @@ var spellings = []struct{ lang, text, needs string }{
 	{"python", `import yaml; yaml.load(open("a"), yaml.SafeLoader)`, "filesystem.read a"},
 	{"python", `import transformers; transformers.pipeline("x", trust_remote_code=True)`, "external_api.call huggingface.co; opaque"},
 	{"python", `df.query("a > 1 and b == 'x'").eval("c = a + 1")`, ""},
+	{"python", `df.query("a == 'x__y'")`, ""},
 	{"python", `df.query("@a.__class__")`, "opaque"},
 	// What is given back by name.
 	{"javascript", `const run = require("util").promisify(require("child_process").exec); await run("rm x")`, "filesystem.delete x"},

@@ -21,11 +21,11 @@ func (n *inet) find(ino uint64) *inetSocket {
 
 // keep remembers a socket by fd, which becomes the copy.
 func (n *inet) keep(fd int, k *inetSocket) unix.Errno {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	ino, err := inodeOf(fd)
+	if err != nil {
 		return errno(err)
 	}
-	k.fd, k.ino = fd, st.Ino
+	k.fd, k.ino = fd, ino
 	n.mu.Lock()
 	full := n.held.Len() >= n.most
 	n.mu.Unlock()

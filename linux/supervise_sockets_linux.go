@@ -74,9 +74,16 @@ func fetches() bool {
 	return true
 }
 
-func (k *sockets) keep(fd int) {
+// inodeOf gives the inode number of a socket of ours, which the caller's has too.
+func inodeOf(fd int) (uint64, error) {
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
+	err := unix.Fstat(fd, &st)
+	return st.Ino, err
+}
+
+func (k *sockets) keep(fd int) {
+	ino, err := inodeOf(fd)
+	if err != nil {
 		return
 	}
 	n, e := dup(fd)
@@ -88,9 +95,9 @@ func (k *sockets) keep(fd int) {
 	if len(k.order) >= copiesMost {
 		k.drop(k.order[0])
 	}
-	delete(k.gone, st.Ino) // which had the number before
-	k.copies[st.Ino] = n
-	k.order = append(k.order, st.Ino)
+	delete(k.gone, ino) // which had the number before
+	k.copies[ino] = n
+	k.order = append(k.order, ino)
 }
 
 func (k *sockets) drop(ino uint64) {
@@ -100,11 +107,8 @@ func (k *sockets) drop(ino uint64) {
 	}
 	unix.Close(fd)
 	delete(k.copies, ino)
-	for i, o := range k.order {
-		if o == ino {
-			k.order = append(k.order[:i], k.order[i+1:]...)
-			break
-		}
+	if i := slices.Index(k.order, ino); i >= 0 {
+		k.order = slices.Delete(k.order, i, i+1)
 	}
 }
 
@@ -126,11 +130,10 @@ func (k *sockets) shed(open map[uint64]bool) {
 
 // hasPort notes that a copy was given a port.
 func (k *sockets) hasPort(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) == nil {
+	if ino, err := inodeOf(fd); err == nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.ports = append(k.ports, st.Ino)
+		k.ports = append(k.ports, ino)
 	}
 }
 
@@ -140,30 +143,38 @@ func (k *sockets) havePorts() bool {
 	return len(k.ports) > 0
 }
 
+// note notes something of a socket, and forgets another where there are too many.
+func note[T any](of map[uint64]T, ino uint64, what T) {
+	for old := range of {
+		if len(of) < 4*copiesMost {
+			break
+		}
+		delete(of, old)
+	}
+	of[ino] = what
+}
+
 // connected lets the copy of a stream go that is, or is about to be. A datagram socket
 // can be connected again: its copy is the first to go when there are too many.
 func (k *sockets) connected(fd int, soon bool) {
-	var st unix.Stat_t
 	typ, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-	if err != nil || unix.Fstat(fd, &st) != nil {
+	if err != nil {
+		return
+	}
+	ino, err := inodeOf(fd)
+	if err != nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if typ == unix.SOCK_DGRAM {
-		if i := slices.Index(k.order, st.Ino); i >= 0 {
-			k.order = slices.Insert(slices.Delete(k.order, i, i+1), 0, st.Ino)
+		if i := slices.Index(k.order, ino); i >= 0 {
+			k.order = slices.Insert(slices.Delete(k.order, i, i+1), 0, ino)
 		}
 		return
 	}
-	k.drop(st.Ino)
-	for ino := range k.gone {
-		if len(k.gone) < 4*copiesMost {
-			break
-		}
-		delete(k.gone, ino)
-	}
-	k.gone[st.Ino] = soon
+	k.drop(ino)
+	note(k.gone, ino, soon)
 }
 
 // again gives what connect(2) comes to for a stream whose copy was let go, as programs
@@ -198,13 +209,11 @@ func (r *request) again(first unix.Errno) (e unix.Errno, known bool) {
 // done lets a copy go: a stream that is connected or bound needs no more
 // verdicts, and a copy would keep its other end from seeing it closed.
 func (k *sockets) done(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return
+	if ino, err := inodeOf(fd); err == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.drop(ino)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.drop(st.Ino)
 }
 
 func (k *sockets) release() {
@@ -676,19 +685,11 @@ func (s *Supervisor) bound(fd int) {
 }
 
 func (k *sockets) named(fd int, raw []byte) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return
+	if ino, err := inodeOf(fd); err == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		note(k.bound, ino, raw)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for ino := range k.bound {
-		if len(k.bound) < 4*copiesMost {
-			break
-		}
-		delete(k.bound, ino)
-	}
-	k.bound[st.Ino] = raw
 }
 
 // serveGetsockname answers with the address that was given to bind; all other

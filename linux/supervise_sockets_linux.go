@@ -613,29 +613,43 @@ func serveBind(r *request) {
 		}
 	}
 	if a.family != unix.AF_UNIX || a.bare || a.abstract() {
-		if r.s.copies.havePorts() {
-			if open, ok := r.s.openSockets(); ok {
-				r.s.copies.shed(open)
-			}
+		r.bindAddress(a)
+	} else {
+		r.bindFile(a)
+	}
+}
+
+// bindAddress binds to an address that is not a file's, as it came.
+func (r *request) bindAddress(a address) {
+	if r.s.copies.havePorts() {
+		if open, ok := r.s.openSockets(); ok {
+			r.s.copies.shed(open)
 		}
-		r.perform(func(r *request) unix.Errno {
-			e := bindRaw(r.a.fd, a.raw)
-			if e == 0 && a.family != unix.AF_UNIX && !r.s.copies.getfd {
+	}
+	r.perform(func(r *request) unix.Errno {
+		if e := bindRaw(r.a.fd, a.raw); e != 0 {
+			return e
+		}
+		if a.family != unix.AF_UNIX {
+			if !r.s.copies.getfd {
 				r.s.copies.hasPort(r.a.fd)
 			}
-			if e == 0 && a.family == unix.AF_UNIX {
-				// A name that the kernel chose is somebody else's once the socket is closed.
-				if sa, err := unix.Getsockname(r.a.fd); err == nil && r.s.config.OwnNetwork {
-					if u, ok := sa.(*unix.SockaddrUnix); ok && strings.HasPrefix(u.Name, "@") {
-						r.s.decider.ledger.boundAbstract(u.Name[1:])
-					}
-				}
-				r.s.bound(r.a.fd)
+			return 0
+		}
+		if r.s.config.OwnNetwork {
+			// A name that the kernel chose is somebody else's once the socket is closed.
+			sa, _ := unix.Getsockname(r.a.fd)
+			if u, ok := sa.(*unix.SockaddrUnix); ok && strings.HasPrefix(u.Name, "@") {
+				r.s.decider.ledger.boundAbstract(u.Name[1:])
 			}
-			return e
-		})
-		return
-	}
+		}
+		r.s.bound(r.a.fd)
+		return 0
+	})
+}
+
+// bindFile binds to a path, which makes the socket's file.
+func (r *request) bindFile(a address) {
 	if e := r.resolve(&r.b, unix.AT_FDCWD, a.path, neverFollow); e != 0 {
 		r.fail(e)
 		return

@@ -148,7 +148,7 @@ func serveMknod(r *request) {
 		if err == nil && r.mode&unix.S_IFMT == unix.S_IFSOCK {
 			r.madeSocket(&r.a) // at which nobody listens
 		}
-		return r.made(err)
+		return r.made(&r.a, err)
 	})
 }
 
@@ -166,10 +166,18 @@ func (r *request) add(o *object, dir dirID) {
 	r.deciders.add(o.place, dir)
 }
 
-// made records the name r.a after the call that makes it.
-func (r *request) made(err error) unix.Errno {
+// made records the name o after the call that makes it.
+func (r *request) made(o *object, err error) unix.Errno {
 	if err == nil {
-		r.add(&r.a, dirID{})
+		r.add(o, dirID{})
+	}
+	return errno(err)
+}
+
+// removed records that the name r.a is gone, after the call that removes it.
+func (r *request) removed(err error) unix.Errno {
+	if err == nil {
+		r.deciders.forget(r.a.place, r.going[0].dir)
 	}
 	return errno(err)
 }
@@ -192,7 +200,7 @@ func serveSymlink(r *request) {
 	}
 	r.text = text
 	slow := func(r *request) unix.Errno {
-		return r.made(unix.Symlinkat(r.text, r.a.parent, r.a.place.name))
+		return r.made(&r.a, unix.Symlinkat(r.text, r.a.parent, r.a.place.name))
 	}
 	if len(text) > nameMax {
 		r.perform(slow)
@@ -276,13 +284,9 @@ func serveUnlink(r *request) {
 		r.performQuickly(func(r *request, q *quick) {
 			q.nr = unix.SYS_UNLINKAT
 			q.args = [6]uintptr{uintptr(r.a.parent), q.text(0, r.a.place.name), uintptr(r.flags)}
-			q.book = func(r *request, _ *quick) { r.deciders.forget(r.a.place, r.going[0].dir) }
+			q.book = func(r *request, _ *quick) { r.removed(nil) }
 		}, func(r *request) unix.Errno {
-			err := unix.Unlinkat(r.a.parent, r.a.place.name, r.flags)
-			if err == nil {
-				r.deciders.forget(r.a.place, r.going[0].dir)
-			}
-			return errno(err)
+			return r.removed(unix.Unlinkat(r.a.parent, r.a.place.name, r.flags))
 		})
 	}
 }
@@ -596,11 +600,7 @@ func serveLink(r *request) {
 		}
 	}, func(r *request) unix.Errno {
 		// By the descriptor alone: its name may have become something else's.
-		err := unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW)
-		if err == nil {
-			r.add(&r.b, dirID{})
-		}
-		return errno(err)
+		return r.made(&r.b, unix.Linkat(unix.AT_FDCWD, fdPath(r.a.fd), r.b.parent, r.b.place.name, unix.AT_SYMLINK_FOLLOW))
 	})
 }
 

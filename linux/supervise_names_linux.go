@@ -40,15 +40,15 @@ func (r *request) target(o *object, dir, path argument, f follow) bool {
 	return true
 }
 
-// fresh answers for a call that makes the name o, which is unseen: the kernel
-// says by itself if something is there. But EEXIST comes before any refusal,
-// since mkdir -p and others go by it.
+// fresh says whether a call may make the name o, and has its turn; else it answers
+// the call. The name is unseen: the kernel says by itself if something is there. But
+// EEXIST comes before any refusal, since mkdir -p and others go by it.
 func (r *request) fresh(o *object, k kind) bool {
 	dirOnly := k == directory
 	rule := r.deciders.create(o.place, k)
 	if rule.ok() && (dirOnly || !o.slash) {
 		r.s.making(o)
-		return true
+		return r.turn(false, o.place.dir)
 	}
 	switch e := o.look(); {
 	case e != 0:
@@ -81,9 +81,6 @@ func serveMkdir(r *request) {
 		return
 	}
 	if r.led(); !r.fresh(&r.a, directory) {
-		return
-	}
-	if !r.turn(false, r.a.place.dir) {
 		return
 	}
 	r.mode = r.newMode(0o1777)
@@ -139,9 +136,6 @@ func serveMknod(r *request) {
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen) || !r.fresh(&r.a, special) {
 		return
 	}
-	if !r.turn(false, r.a.place.dir) {
-		return
-	}
 	r.mode = mode&unix.S_IFMT | r.newMode(0o7777)
 	r.perform(func(r *request) unix.Errno {
 		err := unix.Mknodat(r.a.parent, r.a.place.name, r.mode, 0)
@@ -193,9 +187,6 @@ func serveSymlink(r *request) {
 		return
 	}
 	if !r.target(&r.a, r.call.dir, r.call.path, unseen) || !r.fresh(&r.a, symlink) {
-		return
-	}
-	if !r.turn(false, r.a.place.dir) {
 		return
 	}
 	r.text = text

@@ -333,19 +333,17 @@ func (r *request) fetchAny(fd int) (int, unix.Errno) {
 
 func serveSocket(r *request) {
 	domain, typ, proto := int(int32(r.args[0])), int(int32(r.args[1])), int(int32(r.args[2]))
-	if domain == unix.AF_UNIX {
+	mode := r.s.config.Profile.Network.Mode
+	switch {
+	case domain == unix.AF_UNIX:
 		if t := typ & 0xf; t != unix.SOCK_STREAM && t != unix.SOCK_SEQPACKET {
 			r.refuse(ruling{errno: errAccess, path: UnixDatagram, why: "it could be addressed to anyone, so that no grant allows it"})
 			return
 		}
-		if r.s.copies.getfd {
-			r.resume() // as below
-			return
-		}
-	} else if r.s.inet != nil && (domain == unix.AF_INET || domain == unix.AF_INET6) {
+	case r.s.inet != nil && (domain == unix.AF_INET || domain == unix.AF_INET6):
 		r.s.inet.make(r, domain, typ, proto)
 		return
-	} else if m := r.s.config.Profile.Network.Mode; m == profiles.NetNone && r.s.inet == nil || m == profiles.NetHosts && r.s.inet == nil && !r.s.config.OwnNetwork {
+	case r.s.inet == nil && (mode == profiles.NetNone || mode == profiles.NetHosts && !r.s.config.OwnNetwork):
 		// The filter refuses it itself unless somebody wants to be told, and
 		// nobody of who asks which interfaces there are, as every npm does.
 		if domain == unix.AF_NETLINK {
@@ -358,7 +356,8 @@ func serveSocket(r *request) {
 		}
 		r.refuse(rule)
 		return
-	} else if r.s.copies.getfd {
+	}
+	if r.s.copies.getfd {
 		// What the filter lets pass here it lets pass: nothing is decided,
 		// and the arguments are numbers that cannot change any more.
 		r.resume()

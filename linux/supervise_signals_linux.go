@@ -217,29 +217,26 @@ func (r *request) info(at uint64) ([]byte, unix.Errno) {
 }
 
 func serveSigqueue(r *request) {
-	if r.itself(int(int32(r.args[0]))) {
-		r.resume()
-		return
-	}
-	info, e := r.info(r.args[2])
-	if e != 0 {
-		r.fail(e)
-		return
-	}
-	r.fail(r.signal(int(int32(r.args[0])), sign{number: int(int32(r.args[1])), info: info}))
+	r.sigqueue(sign{number: int(int32(r.args[1]))}, r.args[2])
 }
 
 func serveTgsigqueue(r *request) {
-	if r.itself(int(int32(r.args[0]))) {
+	r.sigqueue(sign{number: int(int32(r.args[2])), tid: int(int32(r.args[1]))}, r.args[3])
+}
+
+// sigqueue serves a signal with the siginfo that is at an address.
+func (r *request) sigqueue(sg sign, at uint64) {
+	pid := int(int32(r.args[0]))
+	if r.itself(pid) {
 		r.resume()
 		return
 	}
-	info, e := r.info(r.args[3])
-	if e != 0 {
+	var e unix.Errno
+	if sg.info, e = r.info(at); e != 0 {
 		r.fail(e)
 		return
 	}
-	r.fail(r.signal(int(int32(r.args[0])), sign{number: int(int32(r.args[2])), tid: int(int32(r.args[1])), info: info}))
+	r.fail(r.signal(pid, sg))
 }
 
 func servePidfdSignal(r *request) {

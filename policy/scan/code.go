@@ -710,7 +710,7 @@ func (r *reader) name(name string) val {
 }
 
 func (r *reader) attribute(n *node) val {
-	if d := dottedName(n); strings.HasPrefix(d, "self.") || strings.HasPrefix(d, "this.") {
+	if d := dottedName(n); member(d) {
 		if v, ok := r.lookup(d); ok {
 			return v
 		}
@@ -722,8 +722,8 @@ func (r *reader) attribute(n *node) val {
 		if r.python {
 			r.opaque(r.pos, "reaches code through "+n.text)
 		}
-	case "mainModule", "binding", "_linkedBinding":
-		if v.qual == "process" && !r.python && n.text != "mainModule" {
+	case "binding", "_linkedBinding":
+		if v.qual == "process" && !r.python {
 			r.opaque(r.pos, "process."+n.text)
 		}
 	}

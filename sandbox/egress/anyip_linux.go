@@ -172,10 +172,10 @@ func (ns *Namespace) add(use Use, kind int, port uint16) {
 		Socket{Use: use, Port: port, Family: unix.AF_INET6, Type: kind, Optional: true})
 }
 
-// linkUp is RTM_NEWLINK with the flag IFF_UP for one interface.
-func linkUp(index uint32) []byte {
+// linkUp is "ip link set lo up".
+func linkUp() []byte {
 	b := []byte{unix.AF_UNSPEC, 0, 0, 0}
-	b = binary.NativeEndian.AppendUint32(b, index)
+	b = binary.NativeEndian.AppendUint32(b, loIndex)
 	b = binary.NativeEndian.AppendUint32(b, unix.IFF_UP) // flags
 	b = binary.NativeEndian.AppendUint32(b, unix.IFF_UP) // which of them to change
 	return netlink(unix.RTM_NEWLINK, unix.NLM_F_REQUEST|unix.NLM_F_ACK, b)
@@ -183,7 +183,7 @@ func linkUp(index uint32) []byte {
 
 // localRoute is "ip route add local default dev lo table local": every address
 // of the family is ours.
-func localRoute(family byte, index uint32) []byte {
+func localRoute(family byte) []byte {
 	scope := byte(unix.RT_SCOPE_UNIVERSE)
 	if family == unix.AF_INET {
 		scope = unix.RT_SCOPE_HOST
@@ -191,18 +191,18 @@ func localRoute(family byte, index uint32) []byte {
 	b := []byte{family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_STATIC, scope, unix.RTN_LOCAL, 0, 0, 0, 0}
 	b = binary.NativeEndian.AppendUint16(b, 8) // length of the attribute
 	b = binary.NativeEndian.AppendUint16(b, unix.RTA_OIF)
-	b = binary.NativeEndian.AppendUint32(b, index)
+	b = binary.NativeEndian.AppendUint32(b, loIndex)
 	return netlink(unix.RTM_NEWROUTE, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
 }
 
 // newAddress is "ip address add PREFIX dev lo".
-func newAddress(p netip.Prefix, index uint32) []byte {
+func newAddress(p netip.Prefix) []byte {
 	family := byte(unix.AF_INET)
 	if p.Addr().Is6() {
 		family = unix.AF_INET6
 	}
 	b := []byte{family, byte(p.Bits()), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
-	b = binary.NativeEndian.AppendUint32(b, index)
+	b = binary.NativeEndian.AppendUint32(b, loIndex)
 	b = binary.NativeEndian.AppendUint16(b, uint16(4+p.Addr().BitLen()/8)) // length of the attribute
 	b = binary.NativeEndian.AppendUint16(b, unix.IFA_LOCAL)
 	return netlink(unix.RTM_NEWADDR, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE, append(b, p.Addr().AsSlice()...))
@@ -250,11 +250,11 @@ func configure(nl int) error {
 	if err := anyIP(nl); err != nil {
 		return err
 	}
-	if err := request(nl, newAddress(own4, loIndex)); err != nil {
+	if err := request(nl, newAddress(own4)); err != nil {
 		return fmt.Errorf("add an IPv4 address: %w", err)
 	}
 	if hasIPv6() {
-		if err := request(nl, newAddress(own6, loIndex)); err != nil && !noIPv6(err) {
+		if err := request(nl, newAddress(own6)); err != nil && !noIPv6(err) {
 			return fmt.Errorf("add an IPv6 address: %w", err)
 		}
 	}
@@ -267,14 +267,14 @@ func noIPv6(err error) bool {
 }
 
 func anyIP(nl int) error {
-	if err := request(nl, linkUp(loIndex)); err != nil {
+	if err := request(nl, linkUp()); err != nil {
 		return fmt.Errorf("bring loopback up: %w", err)
 	}
-	if err := request(nl, localRoute(unix.AF_INET, loIndex)); err != nil {
+	if err := request(nl, localRoute(unix.AF_INET)); err != nil {
 		return fmt.Errorf("make IPv4 addresses local: %w", err)
 	}
 	// Without IPv6 there is nothing to make local, and nothing to reach.
-	if err := request(nl, localRoute(unix.AF_INET6, loIndex)); err != nil && !noIPv6(err) {
+	if err := request(nl, localRoute(unix.AF_INET6)); err != nil && !noIPv6(err) {
 		return fmt.Errorf("make IPv6 addresses local: %w", err)
 	}
 	return nil

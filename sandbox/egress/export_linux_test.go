@@ -12,7 +12,7 @@ import (
 func AnyAddress(nl int) error { return anyIP(nl) }
 
 // AddAddress gives the loopback device of a netlink socket's namespace an address.
-func AddAddress(nl int, p netip.Prefix) error { return request(nl, newAddress(p, loIndex)) }
+func AddAddress(nl int, p netip.Prefix) error { return request(nl, newAddress(p)) }
 
 // HasIPv6 is hasIPv6.
 func HasIPv6() bool { return hasIPv6() }

@@ -85,22 +85,16 @@ type head struct {
 
 const headMagic = "skillrun-audit 1 "
 
-// append writes the head in a fixed width, so that it is replaced in place by
+// encode writes the head in a fixed width, so that it is replaced in place by
 // one small write: the magic, seq, first, size, hash and, over all that, the
 // first 16 digits of a SHA-256.
-func (h head) append(b []byte) []byte {
-	start := len(b)
-	b = append(b, headMagic...)
+func (h head) encode() []byte {
+	b := []byte(headMagic)
 	for _, n := range [...]uint64{h.seq, h.first, uint64(h.size)} {
-		var digits [20]byte
-		for i := len(digits) - 1; i >= 0; i-- {
-			digits[i] = byte('0' + n%10)
-			n /= 10
-		}
-		b = append(append(b, digits[:]...), ' ')
+		b = fmt.Appendf(b, "%020d ", n)
 	}
 	b = hex.AppendEncode(b, h.hash[:])
-	sum := sha256.Sum256(b[start:])
+	sum := sha256.Sum256(b)
 	b = append(b, ' ')
 	b = hex.AppendEncode(b, sum[:8])
 	return append(b, '\n')
@@ -122,5 +116,5 @@ func parseHead(b []byte) (h head, ok bool) {
 	}
 	h.seq, h.first, h.size = seq, first, size
 	// What it means must be written exactly so; this checks the sum as well.
-	return h, bytes.Equal(h.append(nil), b)
+	return h, bytes.Equal(h.encode(), b)
 }

@@ -223,7 +223,7 @@ func (l *Log) append(brief bool, entries []Entry) error {
 		return err
 	}
 	h.size = size + int64(len(b))
-	_, err = l.head.WriteAt(h.append(nil), 0)
+	_, err = l.head.WriteAt(h.encode(), 0)
 	return err
 }
 

@@ -606,13 +606,7 @@ func TestCommandEndsWithItsShell(t *testing.T) {
 			cmd := exec.Command("bash", "-c", input["command"].(string))
 			cmd.Dir, cmd.Env, cmd.SysProcAttr = a.work, a.env, &syscall.SysProcAttr{Setpgid: true}
 			// Whatever is alive of the command holds the pipe.
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := started(t, cmd)
 			begun := make([]byte, 6)
 			if _, err := io.ReadFull(out, begun); err != nil {
 				t.Fatal(err)

@@ -62,13 +62,7 @@ func TestEndReachesAll(t *testing.T) {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Dir, cmd.Env = dir, env
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := started(t, cmd)
 		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 			t.Errorf("by %q: %v", launch, err)

@@ -257,13 +257,7 @@ time.sleep(1000)`
 		h.takes("f")
 		cmd := exec.Command(argv[0], append(argv[1:], "python3", "-c", script)...)
 		cmd.Dir, cmd.Env = dir, env
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := started(t, cmd)
 		bufio.NewReader(out).ReadString('\n')
 		return cmd
 	}

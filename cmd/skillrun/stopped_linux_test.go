@@ -97,14 +97,8 @@ signal.signal(signal.SIGUSR1, lambda *_: os._exit(7))
 os.write(1, b"ready\n")
 while True: time.sleep(0.05)`
 			eachWay(t, []string{"python3", "-c", script, marker}, func(t *testing.T, cmd *exec.Cmd) string {
-				out, err := cmd.StdoutPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell with job control does
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				out := started(t, cmd)
 				end := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 				defer end.Stop()
 				lines := bufio.NewScanner(out)

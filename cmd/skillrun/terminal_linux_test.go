@@ -145,6 +145,19 @@ func ending(err error) string {
 	return fmt.Sprintf("exit %d", status.ExitStatus())
 }
 
+// started starts a command and gives its output.
+func started(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // home gives a directory to work in with an environment of its own, outside
 // the state that skillrun keeps.
 func home(t *testing.T) (dir string, env []string) {
@@ -357,13 +370,7 @@ func TestEnding(t *testing.T) {
 	}
 	t.Run("pipe", func(t *testing.T) {
 		eachWay(t, []string{"yes"}, func(t *testing.T, cmd *exec.Cmd) string {
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := started(t, cmd)
 			first := make([]byte, 2)
 			out.Read(first)
 			out.Close()

@@ -409,13 +409,7 @@ func TestRunBegunBeforeApproval(t *testing.T) {
 			start := func(dir string) (wait func(how os.Signal)) {
 				cmd := exec.Command(program(t), append(slices.Clip(flags), "--", "sh", "-c", "echo begun; exec sleep 60")...)
 				cmd.Dir, cmd.Env = filepath.Join(a.root, dir), a.env
-				out, err := cmd.StdoutPipe()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				out := started(t, cmd)
 				if _, err := out.Read(make([]byte, 6)); err != nil {
 					t.Fatal(err)
 				}
@@ -463,13 +457,7 @@ func TestLinkedSinceRunBegan(t *testing.T) {
 		start := func(script string) *exec.Cmd {
 			cmd := exec.Command(program(t), "--", "sh", "-c", "echo begun; "+script)
 			cmd.Dir, cmd.Env = a.work, a.env
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := started(t, cmd)
 			t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 			if _, err := out.Read(make([]byte, 6)); err != nil {
 				t.Fatal(err)

@@ -5,8 +5,8 @@
 // run.go. To read the code, follow a run:
 //
 //   - main.go cuts the command line; job.go brings together what has a say
-//     (skill.go, config.go, variables.go, limits.go, approval.go); prompt.go asks
-//     the user.
+//     (skill.go, config.go, variables.go, limits.go, approval.go, workspace.go,
+//     script.go); prompt.go asks the user.
 //   - memo_linux.go takes an earlier launch's plan if nothing has changed that it
 //     came from: snapshot.go, sifted_linux.go and plain.go know what that is.
 //   - run.go starts the command, by package sandbox. Beside it, record.go writes

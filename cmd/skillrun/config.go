@@ -208,10 +208,7 @@ func (c *configuration) add(h *profiles.Host, file string, user bool, workspace,
 // beside gives the whole path of a file that a configuration file names: below the
 // home directory ("~/"), or beside that file.
 func beside(h *profiles.Host, file, path string) string {
-	if path = ofHome(path, h.Home); !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
-	return filepath.Clean(path)
+	return filepath.Clean(absolute(ofHome(path, h.Home), filepath.Dir(file)))
 }
 
 // readConfig reads a file that decides rights: one that neither a project nor a

@@ -187,10 +187,7 @@ func (x *explanation) path(path, letters string) error {
 	if !ok {
 		return usage(fmt.Errorf("--access %s: letters of rwxcd", quote(letters)))
 	}
-	path = ofHome(path, j.host.Home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(j.cwd, path)
-	}
+	path = absolute(ofHome(path, j.host.Home), j.cwd)
 	resolved, err := j.host.ResolvePrefix(filepath.Clean(path))
 	if err != nil {
 		return err

@@ -130,9 +130,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 			return nil, err
 		}
 		in.Documents = append(in.Documents, d)
-		if j.manifest = file; !filepath.IsAbs(file) {
-			j.manifest = filepath.Join(j.cwd, file)
-		}
+		j.manifest = absolute(file, j.cwd)
 	}
 	if j.workspace, err = findWorkspace(j.host, j.cwd, ofHome(c.String("workspace"), home)); err != nil {
 		return nil, err
@@ -143,10 +141,7 @@ func newJob(c *cli.Context, command []string, more answers) (*job, error) {
 		}
 	}
 	if j.skill != nil {
-		given := j.skill.Given
-		if !filepath.IsAbs(given) {
-			given = filepath.Join(j.cwd, given)
-		}
+		given := absolute(j.skill.Given, j.cwd)
 		if err := notLed(j.host, j.workspace, "--skill ", given); err != nil {
 			return nil, err
 		}
@@ -332,10 +327,10 @@ func (j *job) absent(e *policy.Entry) bool {
 // granted is the file of a grant with one.
 func (j *job) granted(e *policy.Entry) string {
 	file := ofHome(e.Constraints.Scope[0].Value, j.host.Home)
-	if !strings.HasPrefix(file, "~") && !filepath.IsAbs(file) {
-		file = filepath.Join(j.workspace, file)
+	if strings.HasPrefix(file, "~") {
+		return file
 	}
-	return file
+	return absolute(file, j.workspace)
 }
 
 // ledOut says where a grant of a file in the workspace leads that a link there
@@ -518,6 +513,14 @@ func parseMount(s, home string) (policy.Mount, error) {
 		return policy.Mount{}, err
 	}
 	return policy.Mount{Role: role, Dir: abs, Write: mode == "rw"}, nil
+}
+
+// absolute gives the path that a name means in a directory.
+func absolute(name, dir string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }
 
 // ofHome gives the path that a leading "~" means.

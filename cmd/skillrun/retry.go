@@ -160,10 +160,7 @@ func (j *job) toDelete() (trees []string) {
 		if n.Capability != "filesystem.delete" || !n.Exact || strings.ContainsAny(n.Target, "*?[~") {
 			continue
 		}
-		if !filepath.IsAbs(n.Target) {
-			n.Target = filepath.Join(j.cwd, n.Target)
-		}
-		if tree, err := j.host.Resolve(n.Target); err == nil {
+		if tree, err := j.host.Resolve(absolute(n.Target, j.cwd)); err == nil {
 			trees = append(trees, tree)
 		}
 	}

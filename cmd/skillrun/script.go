@@ -142,10 +142,7 @@ func (j *job) programs(path string) (interpreter, script string) {
 		if strings.HasPrefix(word, "-") || i > 0 && strings.HasSuffix(program, "sh") && strings.HasPrefix(words[i-1], "-") && strings.HasSuffix(words[i-1], "o") {
 			continue
 		}
-		if !filepath.IsAbs(word) {
-			word = filepath.Join(j.cwd, word)
-		}
-		if r, err := j.host.Resolve(word); err == nil {
+		if r, err := j.host.Resolve(absolute(word, j.cwd)); err == nil {
 			if info, err := os.Stat(r); err == nil && info.Mode().IsRegular() {
 				script = r
 			}

@@ -49,11 +49,7 @@ func mountFlag(j *job, d *sandbox.Refusal) string {
 		return ""
 	}
 	for _, m := range j.mounts {
-		dir := m.Dir
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(j.cwd, dir)
-		}
-		dir, err := j.host.Resolve(dir)
+		dir, err := j.host.Resolve(m.Dir)
 		word := hook.Quote(m.Role + "=" + dir + ":rw")
 		if err == nil && !m.Write && strings.HasPrefix(d.Path+"/", dir+"/") && policy.Escape(word) == word {
 			return "--mount " + word

@@ -20,9 +20,7 @@ func findWorkspace(h *profiles.Host, cwd, flag string) (string, error) {
 	if dir == "" {
 		dir = gitTop(cwd)
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(cwd, dir)
-	}
+	dir = absolute(dir, cwd)
 	resolved, err := h.Resolve(dir)
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)

@@ -35,8 +35,8 @@
 //     what a role needs. Arguments that are a language of their own have a
 //     reader, listed in command_special.go.
 //   - code_*: one tokenizer, parser and evaluator for Python and JavaScript,
-//     which knows of a value (val) what the text says. Functions have rows
-//     and roles, too.
+//     which knows of a value (code_value.go) what the text says. Functions have
+//     rows and roles, too. code_module.go follows imports.
 //   - skill*.go: all files of a skill. inject.go: prose that is meant for a model.
 //
 // The two sides call each other: a shell runs "python3 -c CODE", and Python

@@ -14,7 +14,8 @@
 //     written.go the trees that runs could write. index.go and sequence.go take
 //     away what git would obey afterwards.
 //   - What a person is told of refusals: denial.go, useless.go and unchanged.go
-//     for single ones, end.go when the run is over, retry.go whether to try again.
+//     for single ones; end.go when the run is over, with left.go of what went with it and
+//     wanting.go of what it did not get; retry.go whether to try again.
 //
 // An agent's session comes in by hook.go or decide.go (session.go and call.go are
 // what they share), and its commands by exec.go, which runs them as run.go does.

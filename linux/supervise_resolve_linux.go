@@ -207,8 +207,11 @@ func (s *Supervisor) findHidden() {
 	for _, fd := range s.run.Streams {
 		var st, is unix.Stat_t
 		p, e := s.pathOf(fd)
-		if e != 0 || unix.Fstat(fd, &st) != nil || st.Nlink == 0 || kindOf(st.Mode) != regular || isAnonymous(p, false) {
+		if e != 0 || unix.Fstat(fd, &st) != nil || st.Nlink == 0 || isAnonymous(p, false) {
 			continue
+		}
+		if form := st.Mode & unix.S_IFMT; form != unix.S_IFREG && form != unix.S_IFIFO {
+			continue // in many a view devices are elsewhere
 		}
 		at, err := unix.Openat2(s.root, "."+p, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
 		if err == nil {

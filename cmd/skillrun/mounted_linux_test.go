@@ -270,9 +270,11 @@ func TestOverlaid(t *testing.T) {
 	}
 }
 
-// hiddenScript has as standard input a file over which another workspace is mounted.
+// hiddenScript has as standard input a file over which another workspace is mounted, and
+// then a pipe.
 const hiddenScript = `
-exec 5<work/file && mount --bind outside work && cd work || exit
+mkfifo -m 600 work/pipe && exec 5<work/file 6<>work/pipe && mount --bind outside work && cd work || exit
+"$@" chmod 640 /dev/stdin <&6 2>pipe
 echo one >file; "$@" python3 -c "$0" <&5; cat file`
 
 const hiddenChanges = `
@@ -292,7 +294,7 @@ func TestMountedOver(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Require(t, "landlock", "seccomp")
 	requireMounts(t)
-	over := func(argv ...string) (out string, changed bool) {
+	over := func(argv ...string) (out string, file, pipe bool) {
 		a := newAgent(t)
 		a.write("work/file", "hidden\n")
 		os.Chmod(a.work+"/file", 0o600)
@@ -303,17 +305,21 @@ func TestMountedOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(b), info.Mode() != 0o600 || info.ModTime().Unix() == 1
+		other, err := os.Stat(a.work + "/pipe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), info.Mode() != 0o600 || info.ModTime().Unix() == 1, other.Mode().Perm() != 0o600
 	}
 	for way, flags := range ways() {
 		t.Run(way, func(t *testing.T) {
-			out, changed := over(append(append([]string{program(t), "--grant", "filesystem.write:."}, flags...), "--")...)
-			if changed || !strings.HasPrefix(out, "hidden\n") || !strings.HasSuffix(out, "one\ntwo") {
-				t.Errorf("it was changed (%t), or not read, or what has its path was not changed:\n%s", changed, out)
+			out, file, pipe := over(append(append([]string{program(t), "--grant", "filesystem.write:."}, flags...), "--")...)
+			if file || pipe || !strings.HasPrefix(out, "hidden\n") || !strings.HasSuffix(out, "one\ntwo") {
+				t.Errorf("it was changed (%t, a pipe %t), or not read, or what has its path was not changed:\n%s", file, pipe, out)
 			}
 		})
 	}
-	if out, changed := over(); !changed {
+	if out, file, pipe := over(); !file || !pipe {
 		t.Errorf("control: %s", out)
 	}
 }

@@ -541,6 +541,11 @@ func TestRetry(t *testing.T) {
 	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", "a", "b", "c", "tree/d"}, "4 refused: delete "+filepath.Join(u.work, "a")+", delete ", "", "[n]o: ", "r\n"); code != 0 || u.made("a") || u.made("tree/d") || !u.made("tree.txt") {
 		t.Errorf("here and there: exit %d: %s", code, shown)
 	}
+	// What no line can show for a name is shown here, and is not all of its directory.
+	u.write(`work/tree/c\d`, "")
+	if code, shown := u.at([]string{"--approve", "ask", "--", "rm", `tree/c\d`}, "1 refused: delete "+u.work+`/tree/c\\d. [r]etry`, "", "[n]o: ", "r\n"); code != 0 || u.made(`tree/c\d`) {
+		t.Errorf("a name with a backslash: exit %d: %s", code, shown)
+	}
 	// A grant of a link's deletion is one of what it leads to as well: that is said, and
 	// outside of the workspace not offered.
 	u.write("work/links/file", "")

@@ -148,8 +148,12 @@ func deletion(j *job, d *sandbox.Refusal, workspace string) string {
 			}
 		}
 	}
-	if dir := filepath.Dir(d.Path); grantFlag(d.Grant()) == "" && profiles.Within(workspace, dir) {
-		return dir // a name that no grant can have: not UTF-8, with a star in it
+	// A name that no grant can have: not UTF-8, with a star in it. All of the workspace
+	// would be too much for it.
+	if dir := filepath.Dir(d.Path); strings.HasPrefix(dir, workspace+"/") {
+		if _, err := policy.ParseGrant(d.Grant(), "prompt"); err != nil {
+			return dir
+		}
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,12 +144,17 @@ func (j *job) tellElsewhere() {
 			return
 		}
 	}
-	if _, script := policy.Words(j.argv); script != "" && !filepath.IsAbs(script) {
+	if _, script := policy.Words(j.argv); regexp.MustCompile(scriptNames).MatchString(script) {
 		if _, err := os.Lstat(filepath.Join(j.cwd, script)); errors.Is(err, fs.ErrNotExist) {
 			hint("%s is neither here nor in the skill", quote(script))
 		}
 	}
 }
+
+// scriptNames are those of which it is plain that an interpreter was to read a file here:
+// what has no ending may be text (of awk), a subcommand (of bun), an applet (of busybox),
+// a module whose ending node finds, or a program that a shell finds.
+const scriptNames = `^[\w@+-][\w@+./-]*\.[A-Za-z]+$`
 
 // tellOwn says that the work was done in the skill itself, as where its text has
 // somebody change there first.

@@ -57,7 +57,8 @@ func (r *recorder) wanting(refused bool) {
 		return
 	}
 	script, text := r.ownScript()
-	if slices.Contains(shells[:], filepath.Base(r.interpreter)) && bytes.Contains(text, []byte("\r\n")) {
+	// Further down it may be what a script is to print.
+	if line, _, _ := bytes.Cut(text, []byte("\n")); slices.Contains(shells[:], filepath.Base(r.interpreter)) && bytes.HasSuffix(line, []byte("\r")) {
 		hint("the lines of %s end in CR LF, as on Windows, of which a shell takes the CR for part of a word; they are to end in LF", named(script))
 	}
 	words := []byte(strings.Join(r.job.argv, " "))

@@ -71,7 +71,10 @@ func misspelt(file string, header []byte) (found []Finding) {
 	for text := range strings.Lines(string(header)) {
 		line++
 		key, _, ok := strings.Cut(text, ":")
-		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); ok && meant != "" && key != meant && len(found) < len(rightsKeys) {
+		if !ok || strings.TrimLeft(key, " \t#") != key || len(found) == len(rightsKeys) {
+			continue // of a text, or of another key
+		}
+		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); meant != "" && key != meant {
 			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
 		}
 	}

@@ -218,8 +218,10 @@ func (r *reader) assigned(target *node, v val) {
 	if !r.python && page != "" && r.eval(target.kids[0]).qual == page {
 		r.host("web.interact", v.field(), r.pos, "goes to the page")
 	}
-	if of := r.eval(target.kids[0]); of.kind == valThing && slices.Contains(serviceNames[:], target.text) && ofService(callRowFor(r.lang(), of.qual+"."+target.text)) {
-		r.role("api", v, "is called in place of the service's own address")
+	if slices.Contains(serviceNames[:], target.text) {
+		if of := r.eval(target.kids[0]); of.kind == valThing && ofService(callRowFor(r.lang(), of.qual+"."+target.text)) {
+			r.role("api", v, "is called in place of the service's own address")
+		}
 	}
 	if r.python && dottedName(target) == "sys.path" {
 		r.searches(v)

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"regexp"
 	"strings"
 
 	"skillrun/policy"
@@ -179,7 +178,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 			r.opaque(r.pos, "loads what may be code")
 		}
 	case "expression": // of pandas
-		if reaches, _ := regexp.MatchString(`__\w+__`, c.arg(0).text); reaches {
+		if pattern(`__\w+__`).MatchString(c.arg(0).text) {
 			r.opaque(r.pos, row.Reason)
 		}
 	case "statements": // which may name files

@@ -296,7 +296,7 @@ func (sh *shell) gitSetting(key string, f field, pos policy.Pos) {
 		}
 	case last == "path" && section != "include" && section != "includeif", key == "sendemail.smtpserver": // of a tool; of a program, or a host
 		sh.role("bin", f, pos, "git runs it")
-	case key == "http.cookiefile", key == "http.sslcert", key == "http.sslcainfo", section == "http" && last == "cookiefile":
+	case section == "http" && (last == "cookiefile" || last == "sslcert" || last == "sslcainfo"):
 		sh.role("r", f, pos, "git reads it")
 	case section == "http" && last == "sslkey":
 		sh.role("key", f, pos, "git reads it")

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,17 +63,23 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		}
 		does(executes)
 	case "image": // of ImageMagick: a file, "|CMD", an address or a script
-		if code, ok := strings.CutPrefix(f.text, "|"); ok {
+		format, name, ok := strings.Cut(f.text, ":")
+		if format, ok = strings.ToLower(format), ok && !strings.HasPrefix(name, "//"); !ok {
+			name = f.text
+		}
+		switch code, piped := strings.CutPrefix(name, "|"); {
+		case piped:
 			f.text = code
 			sh.code("shell", f, pos)
-			return
-		}
-		if strings.HasPrefix(f.text, "msl:") {
-			f.text = f.text[len("msl:"):]
+		case ok && format == "msl":
+			f.text = name
 			does(executes)
-			return
+		default:
+			if file, at := strings.CutPrefix(name, "@"); at && ok { // label:@FILE
+				f.text = file
+			}
+			sh.role("rb", f, pos, reason)
 		}
-		sh.role("rb", f, pos, reason)
 	case "define": // of cmake: "NAME[:TYPE]=VALUE", of which some name code
 		k, v, _ := strings.Cut(f.text, "=")
 		k, _, _ = strings.Cut(k, ":")
@@ -275,11 +280,11 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		sh.fed(f, pos)
 	case "jq": // a program of jq or yq
 		sh.environOf(environOfJq, f.text, pos)
-		if file, _ := regexp.MatchString(`^(?:\./|[\w/~])[\w./~-]*\.(?:csv|json|toml|xml|ya?ml)$`, f.text); file { // "yq FILE"
+		if pattern(`^(?:\./|[\w/~])[\w./~-]*\.(?:csv|json|toml|xml|ya?ml)$`).MatchString(f.text) { // "yq FILE"
 			does(reads)
 		}
-		for _, m := range regexp.MustCompile(loadedByYq).FindAllStringSubmatch(f.text, maxSteps) {
-			sh.path(reads, literal(m[1]), sh.dir, pos, reason)
+		for _, m := range pattern(loadedByYq).FindAllStringSubmatch(f.text, maxSteps) {
+			sh.path(reads, field{text: m[1], exact: m[1] != ""}, sh.dir, pos, reason)
 		}
 	case "js":
 		sh.code("javascript", f, pos)
@@ -308,7 +313,7 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 	case "sqlite":
 		sh.sqlite(f, pos)
 	case "sql": // statements, among which the client has commands of its own
-		if own, _ := regexp.MatchString(`(?im)\\[!.i]|(?:^|;)\s*(?:edit|pager|source|system|tee)\s|^\s*\\(?:copy|e|ef|ev|g\w*|lo_\w+|o|out|s|setenv|w|write)\b`, f.text); own {
+		if pattern(`(?im)\\[!.i]|(?:^|;)\s*(?:edit|pager|source|system|tee)\s|^\s*\\(?:copy|e|ef|ev|g\w*|lo_\w+|o|out|s|setenv|w|write)\b|\\(?:copy|g|gx|o|out|w|write)\s+[^\s'")]`).MatchString(f.text) {
 			sh.opaque(pos, "a command of the client")
 		}
 	case "gp": // of gnuplot
@@ -317,21 +322,23 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 		}
 	case "gdb":
 		text := strings.TrimSpace(f.text)
-		word, rest, _ := strings.Cut(strings.TrimPrefix(text, "!"), " ")
-		if f.text = rest; text != "" && text[0] == '!' {
-			f.text = text[1:]
-			word = "shell"
+		if rest, ok := strings.CutPrefix(text, "!"); ok {
+			text = "shell " + rest
 		}
-		switch word {
-		case "shell":
+		word, rest, _ := strings.Cut(text, " ")
+		switch f.text = rest; {
+		case word == "shell":
 			sh.code("shell", f, pos)
-		case "source":
+		case word == "source":
 			sh.role("rx", f, pos, reason)
-		case "call", "compile", "define", "dump", "generate-core-file", "guile", "make", "pipe", "print", "p", "py", "python", "python-interactive", "pi", "|":
+		case !pattern(plainOfGdb).MatchString(text):
 			sh.opaque(pos, "a command of the debugger")
 		}
+	case "preview": // of fzf, with marks for what is chosen
+		f.text = pattern(`\{[+sf]*(?:q|n|[-.\d,]*)\}`).ReplaceAllLiteralString(f.text, `"$1"`)
+		sh.code("shell", f, pos)
 	case "bind": // of fzf
-		if ok, _ := regexp.MatchString(`\b(?:become|execute|preview|reload|transform)`, f.text); ok {
+		if pattern(`\b(?:become|execute|execute-silent|execute-multi|preview|reload|reload-sync|transform[\w-]*)[^\w,+-]`).MatchString(f.text) || !f.exact {
 			sh.opaque(pos, "a key with a command")
 		}
 	case "dc":

@@ -82,7 +82,7 @@ func (sh *shell) table(in invocation) bool {
 				return true
 			}
 		} else if sub := o.operands[0]; sub.exact {
-			name, help := in.name+" "+sub.text, sub.text == "help" || sub.text == "version"
+			name, help := in.name+" "+sub.text, (sub.text == "help" || sub.text == "version") && (rows[0].Args == "" || rows[0].Args == "-*")
 			found := len(rowsOf(name)) > 0
 			if found || help || rows[0].Special == "" && len(rows[0].Needs) == 0 && rows[0].Args == "" {
 				saved := sh.dir
@@ -134,7 +134,7 @@ func stopOf(r *commandRow) int {
 		}
 	}
 	switch r.Special {
-	case "interpreter", "gorun", "parallel", "script", "setarch", "workspace":
+	case "gorun", "interpreter", "miller", "parallel", "script", "setarch", "workspace":
 		return 1
 	}
 	return 0
@@ -263,7 +263,7 @@ func (c *command) operands() {
 				return
 			}
 			if w == "pkgcmd" {
-				if !slices.ContainsFunc(c.o.values, func(v optionValue) bool { return v.role == "pkg" && v.name != "--with" }) {
+				if !slices.ContainsFunc(c.o.values, func(v optionValue) bool { return v.role == "pkg" && v.name != "--with" && v.name != "-w" }) {
 					c.as("pkg", ops[0]) // which --from, --package and --spec name
 				}
 				ops = append([]field(nil), ops...)

@@ -118,6 +118,7 @@ func special(name string) func(*command) {
 		{"workspace", (*command).workspace},
 		{"worktree", (*command).worktree},
 		{"xargs", (*command).xargs},
+		{"yq", (*command).yq},
 	} {
 		if s.name == name {
 			return s.read
@@ -320,8 +321,8 @@ func (c *command) xargs() {
 	if len(command) == 0 {
 		return
 	}
-	place, ok := o.value("-I", "-J", "--replace")
-	if o.has("-i") {
+	place, ok := o.value("-I", "-J", "-i", "--replace")
+	if !ok && o.has("-i", "--replace") {
 		place, ok = literal("{}"), true
 	}
 	rounds := [][]field{{{computed: true, many: true}}}

@@ -143,6 +143,9 @@ func (c *command) dig() {
 	}
 }
 
+// plainOfGdb are commands of gdb that call nothing; run and start have a shell read what follows.
+const plainOfGdb = `^(?:thread apply (?:all|[\d ]+) )?(?:(?:b|break|bt|backtrace|c|cont|continue|delete|detach|disas|disassemble|down|finish|h|help|i|info|kill|l|list|n|next|ni|nexti|p|print|q|quit|s|si|show|step|stepi|tbreak|up|watch|where|x|set (?:confirm|disassembly-flavor|height|listsize|pagination|print|width))\b[^(|!\n]*|(?:f|frame|thread)(?: [\d.]+)?|(?:r|run|start|starti|set args)(?: [\w./ =-]*)?)$`
+
 // network reads what shows addresses and routes, or changes them.
 func (c *command) network() {
 	word := func(i int) string {
@@ -154,7 +157,9 @@ func (c *command) network() {
 	changes := false
 	switch c.in.name {
 	case "ip":
-		changes = !slices.Contains([]string{"", "g", "get", "help", "l", "list", "ls", "lst", "mon", "monitor", "sh", "sho", "show"}, word(1)) && (word(1) != "s" || strings.HasPrefix(word(0), "l"))
+		changes = c.o.has("-b", "-batch") || !slices.Contains([]string{"", "g", "get", "help", "l", "list", "ls", "lst", "sh", "sho", "show"}, word(1)) && (word(1) != "s" || strings.HasPrefix(word(0), "l")) && !strings.HasPrefix(word(0), "mon")
+	case "ip netns", "ip vrf": // "e" is "exec"
+		changes = !slices.Contains([]string{"", "identify", "list", "pids", "show"}, word(0))
 	case "ifconfig":
 		changes = word(1) != ""
 	case "route":
@@ -165,16 +170,12 @@ func (c *command) network() {
 	}
 }
 
-// setArch reads "setarch [ARCH] [OPTIONS] CMD".
+// setArch reads "setarch [ARCH] [OPTIONS] CMD"; architectures have the same row.
 func (c *command) setArch() {
 	ops := c.o.operands
-	if len(ops) > 0 {
-		if arch, _ := regexp.MatchString(`^(?:linux(?:32|64)|uname26|i\d86|x86_64|a(?:rm|arch64)\w*|athlon|alpha\w*|ia64|m68k|mips\w*|parisc\w*|ppc\w*|riscv\w*|s390x?|sparc\w*)$`, ops[0].text); arch {
-			ops = ops[1:]
-		}
-	}
-	for len(ops) > 0 && strings.HasPrefix(ops[0].text, "-") {
-		ops = ops[1:]
+	if len(ops) > 1 && !ops[0].exact { // perhaps $(uname -m), perhaps a program
+		c.opaque(c.in.pos, "the program is decided at run time")
+		ops = parseOptions("", ops[1:], 1).operands
 	}
 	c.run(ops, c.in.pos)
 }
@@ -261,7 +262,7 @@ func (c *command) settings() {
 }
 
 // printed are the commands of clouds that print secrets.
-const printed = `\b(?:get-secret-value|get-parameters?(?:-by-path|-history)?|(?:get|print)-(?:access|identity|session)-token|get-login-password|assume-role[\w-]*|create-access-key|secrets? (?:download|show|view)|secrets? versions access|(?:list-)?keys list|show-connection-string)\b|^(?:heroku config(?::get)?|vercel env pull)(?: |$)`
+const printed = `\b(?:get-secret-value|get-parameters?(?:-by-path|-history)?|(?:get|print)-(?:access|identity|session)-token|get-login-password|assume-role[\w-]*|create-access-key|secrets? (?:download|show|view)|secrets? versions access|show-connection-string)\b|^az .*\bkeys list\b|^(?:heroku config(?::get)?|vercel env pull)(?: |$)`
 
 // cloud reads commands of a service, which may print secrets.
 func (c *command) cloud() {
@@ -270,9 +271,9 @@ func (c *command) cloud() {
 		words += " " + f.text
 	}
 	c.spend(8 + len(words)/16)
-	as, _ := c.o.value("-o", "--output", "--template")
-	secret := strings.HasPrefix(words, "kubectl get secret") && as.text != "" && as.text != "wide" && as.text != "name"
-	if secret || regexp.MustCompile(printed).MatchString(words) {
+	as, ok := c.o.value("-o", "--output", "--template")
+	secret := strings.HasPrefix(words, "kubectl get ") && strings.Contains(words, "secret") && ok && as.text != "wide" && as.text != "name"
+	if secret || pattern(printed).MatchString(words) {
 		c.require("secrets.read", "", false)
 	}
 }
@@ -280,32 +281,50 @@ func (c *command) cloud() {
 // miller reads mlr VERB ... then VERB ... FILES; the verbs put and filter have a program.
 func (c *command) miller() {
 	ops := c.o.operands
-	for i := len(ops) - 1; i >= 0; i-- {
-		c.spend(8 + len(ops[i].text)/16)
-		if regexp.MustCompile(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|^split$`).MatchString(ops[i].text) {
+	for _, f := range ops {
+		c.spend(8 + len(f.text)/16)
+		if pattern(`\b(?:system|exec|os\w*)\s*\(|\b(?:tee|print\w*|emit\w*|dump)\b[^;]*[>|]|^split$`).MatchString(f.text) {
 			c.opaque(c.in.pos, "a program that runs commands or writes files")
 		}
 	}
-	for i := len(ops) - 1; i >= 0; i-- {
-		if ops[i].text == "then" {
-			ops = ops[i+1:]
-			break
+	for len(ops) > 0 {
+		verb, opts, first := ops[0].text, "-f:- -r:- -n:- -g:-", ""
+		switch verb {
+		case "join":
+			opts = "-f:r -j:- -l:- -r:- -i:- --lp:- --rp:- --prepipe:code --prepipex:code"
+		case "filter", "put":
+			opts, first = "-f:rx -s:-", "-"
+		case "tee":
+			opts, first = "", "w"
+		}
+		of, rest, more := ops[1:], []field(nil), false
+		if i := slices.IndexFunc(of, func(f field) bool { return f.text == "then" }); i >= 0 {
+			of, rest, more = of[:i], of[i+1:], true
+		}
+		o := parseOptions(opts, of, 0)
+		c.applyOptions(&o, c.row.Reason, c.in.pos)
+		if first != "" && len(o.operands) > 0 && !o.takes("rx") {
+			c.as(first, o.operands[0])
+			o.operands = o.operands[1:]
+		}
+		if ops = rest; !more {
+			c.o.operands = o.operands
+			return
 		}
 	}
-	if len(ops) > 0 && (ops[0].text == "put" || ops[0].text == "filter") {
-		if f, ok := c.o.value("-f"); ok {
-			c.as("rx", f)
-		} else {
-			ops = ops[1:]
-		}
+}
+
+// yq leaves out the command for evaluating, which is what yq does without one.
+func (c *command) yq() {
+	if ops := c.o.operands; len(ops) > 0 && slices.Contains([]string{"e", "ea", "eval", "eval-all"}, ops[0].text) {
+		c.o.operands = ops[1:]
 	}
-	c.o.operands = ops
 }
 
 // office takes what runs a macro from the documents that LibreOffice is given.
 func (c *command) office() {
 	c.o.operands = slices.DeleteFunc(slices.Clone(c.o.operands), func(f field) bool {
-		macro, _ := regexp.MatchString(`^(?:macro|service|slot|vnd\.sun\.star\.\w+):`, f.text)
+		macro := pattern(`^(?:macro|service|slot|vnd\.sun\.star\.\w+):`).MatchString(f.text)
 		if macro {
 			c.opaque(c.in.pos, "a macro of LibreOffice")
 		}
@@ -377,7 +396,7 @@ func (c *command) perl() {
 			return
 		}
 		if strings.Contains(code, "ARGV") {
-			code = regexp.MustCompile(handleARGV).ReplaceAllString(code, "$1")
+			code = pattern(handleARGV).ReplaceAllString(code, "$1")
 		}
 		filter := c.o.has("-n", "-p", "-a", "-F") // -a and -F imply -n
 		for _, mark := range [...]string{"system", "exec", "open", "`", "qx", "unlink", "socket", "require", "use ", "eval", "do ", "rename", "mkdir", "/e", "|", "ARGV", "&{", "&$", "*{", "<\"", "<$"} {
@@ -415,7 +434,7 @@ func (c *command) perl() {
 // perlCalls says whether code may call a function that does something to files or
 // processes, or evaluates what it puts in a text's place.
 func perlCalls(code string) bool {
-	if regexp.MustCompile(`\b(?:(?:sym)?link|kill|truncate|rmdir|ch(?:mod|own|dir|root)|utime|syscall|fork|dump|dbmopen|sysopen|opendir|glob)\b\s*(?:[("'$@\d]|q\b)`).MatchString(code) {
+	if pattern(`\b(?:(?:sym)?link|kill|truncate|rmdir|ch(?:mod|own|dir|root)|utime|syscall|fork|dump|dbmopen|sysopen|opendir|glob)\b\s*(?:[("'$@\d]|q\b)`).MatchString(code) {
 		return true
 	}
 	seen := [utf8.RuneSelf]bool{}
@@ -476,31 +495,45 @@ func (sh *shell) sqlite(f field, pos policy.Pos) {
 }
 
 // filesOfSQL are the places in statements of SQLite and DuckDB where texts name files,
-// or addresses, and what is done with them.
+// or addresses, and what is done with them; after "(" these may be computed.
 var filesOfSQL = [...]struct {
 	do     access
 	places string
 }{
-	{reads, `\b(?:from|join|(?:read|sniff)_\w+\s*\(|\w+_scan\s*\(|glob\s*\(|readfile\s*\(|import\s+database)[\s[(]*`},
+	{reads, `\b(?:from|join)(?:\s|[[(])*`}, // or tables
+	{reads, `\b(?:(?:read|sniff)_\w+|\w+_scan|glob|readfile)\s*\((?:\s|\[)*`},
+	{reads, `\bimport\s+database\s*`},
 	{reads | writes, `\battach\s+(?:database\s+)?(?:if\s+not\s+exists\s+)?`},
-	{writes, `\b(?:copy\b[^;]*?\bto|vacuum\b[^;]*?\binto|export\s+database|writefile\s*\()\s*`},
-	{executes, `(?:^|;)\s*(?:force\s+)?(?:install|load)\s+|\bload_extension\s*\(\s*`},
+	{writes, `\b(?:copy\b[^;]*?\bto|vacuum\b[^;]*?\binto|export\s+database)\s*`},
+	{writes, `\bwritefile\s*\(\s*`},
+	{executes, `(?:^|;)\s*(?:force\s+)?(?:install|load)\s+`},
+	{executes, `\bload_extension\s*\(\s*`},
 }
+
+// spaceOfSQL is what may stand between words: comments, too.
+const spaceOfSQL = `(?:\s|/\*.*?\*/|--.*?\n)`
 
 // stated records the files that statements name.
 func (s *scan) stated(f, dir field, pos policy.Pos) {
 	const reason = "the statement names it"
-	if !strings.ContainsAny(f.text, `'"`) {
+	if !strings.ContainsAny(f.text, `'"(`) {
 		return
 	}
 	s.spend(16 + len(f.text)/4)
-	for _, kind := range filesOfSQL {
-		for _, m := range regexp.MustCompile("(?i)(?:"+kind.places+`)((?:\s*,?\s*(?:'[^']*'|"[^"]*"))+)`).FindAllStringSubmatch(f.text, maxSteps) {
-			for _, name := range regexp.MustCompile(`[^'",\s][^'"]*`).FindAllString(m[1], maxSteps) {
-				g := field{text: name, exact: f.exact || !f.computed && !strings.Contains(name, "$")}
+	for i, kind := range filesOfSQL {
+		places := "(?is)(?:" + kind.places + `)((?:\s*,?\s*(?:'[^']*'|"[^"]*"))+)(\s*\|\|)?`
+		if strings.Contains(kind.places, `\s*\(`) {
+			places += `|` + kind.places + `[^ \t\r\n'"[]`
+		}
+		for _, m := range pattern(strings.ReplaceAll(places, `\s`, spaceOfSQL)).FindAllStringSubmatch(f.text, maxSteps) {
+			if m[1] == "" {
+				s.path(kind.do, field{}, dir, pos, reason)
+			}
+			for _, name := range pattern(`[^'",\s][^'"]*`).FindAllString(m[1], maxSteps) {
+				g := field{text: name, exact: m[2] == "" && (f.exact || !f.computed && !strings.Contains(name, "$"))}
 				scheme, _, remote := strings.Cut(name, "://")
 				switch {
-				case name == ":memory:", kind.do == reads && !strings.ContainsAny(name, "./*$"): // a table
+				case name == ":memory:", i == 0 && !strings.ContainsAny(name, "./*$"): // a table
 				case strings.HasPrefix(scheme, "http") && remote && kind.do == writes:
 					s.host("web.post", g, pos, reason)
 				case strings.HasPrefix(scheme, "http") && remote:

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -144,7 +143,7 @@ func (s *scan) source(lang, text string, p place) {
 // inlineCode says of an option in a first line that it may have an interpreter run other
 // code than the file: -c, -e, -m, -r, -x, --eval, --require.
 func inlineCode(option string) bool {
-	ok, _ := regexp.MatchString(`^-[a-zA-Z]*[cemprx]|^--(?:eval|import|init-file|loader|print|rcfile|require)`, option)
+	ok := pattern(`^-[a-zA-Z]*[cemprx]|^--(?:eval|import|init-file|loader|print|rcfile|require)`).MatchString(option)
 	return ok
 }
 

@@ -45,8 +45,10 @@ package scan
 
 import (
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"skillrun/policy"
 )
@@ -330,6 +332,18 @@ func (s *scan) serves(pos policy.Pos, reason string) {
 }
 
 const listens = "listens"
+
+var patterns sync.Map
+
+// pattern gives a regular expression of this package, which is compiled once.
+func pattern(text string) *regexp.Regexp {
+	if known, ok := patterns.Load(text); ok {
+		return known.(*regexp.Regexp)
+	}
+	compiled := regexp.MustCompile(text)
+	patterns.Store(text, compiled)
+	return compiled
+}
 
 func (s *scan) unknownAt(pos policy.Pos, what string) {
 	f := policy.Finding{Pos: pos, What: what}

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,13 +58,13 @@ var (
 // How the programs of awk, jq and yq name the environment, or a variable of it; and a file.
 const (
 	environOfAwk = `ENVIRON(?:\["(\w+)"\])?`
-	loadedByYq   = `\bload\w*\(\s*"([^"]+)"`
+	loadedByYq   = `\bload\w*\((?:\s*"([^"]+)"\s*\))?`
 	environOfJq  = `(?:\$ENV|(?:^|[^.\w"{,$])(?:str)?env)\b(?:\.(\w+)|\((\w+)\))?|\benvsubst\b`
 )
 
 // environOf records what a program reads of the environment.
 func (sh *shell) environOf(names, program string, pos policy.Pos) {
-	for _, m := range regexp.MustCompile(names).FindAllStringSubmatch(program, maxSteps) {
+	for _, m := range pattern(names).FindAllStringSubmatch(program, maxSteps) {
 		if name := strings.Join(m[1:], ""); name != "" {
 			sh.variable(name, pos)
 		} else {
@@ -193,7 +192,7 @@ func isSwitch(v string) bool {
 // namesNoFile says that all words are among the usual options: -O2, -Wall, -Xmx2g, -q,
 // -D warnings.
 func namesNoFile(v string) bool {
-	usual := regexp.MustCompile(`^(?:-O\w?|-g|-D\w*|-A|-W[a-z0-9=-]*|-Xm[sx]\d+[kmgKMG]?|-[qvxs]+|-std=[\w+]+|warnings|dead_code|unused)$`)
+	usual := pattern(`^(?:-O\w?|-g|-D\w*|-A|-W[a-z0-9=-]*|-Xm[sx]\d+[kmgKMG]?|-[qvxs]+|-std=[\w+]+|warnings|dead_code|unused)$`)
 	return !slices.ContainsFunc(strings.Fields(v), func(word string) bool { return !usual.MatchString(word) })
 }
 
@@ -221,7 +220,7 @@ func subscript(text string) bool {
 	if !strings.Contains(text, "[") || !strings.Contains(text, "$(") && !strings.Contains(text, "`") {
 		return false
 	}
-	ok, _ := regexp.MatchString("\\w\\[[^]]*(?:\\$\\(|`)", text)
+	ok := pattern("\\w\\[[^]]*(?:\\$\\(|`)").MatchString(text)
 	return ok
 }
 

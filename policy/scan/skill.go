@@ -3,7 +3,6 @@ package scan
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ const holes = `<?<[A-Za-z][\w./|-]*(?: +[A-Za-z/|][\w./|-]*)*>(?:[\s"'/:.,)]|$)`
 
 // unfilled has arguments, of which nobody knows the value, in the places of holes.
 func unfilled(text string) string {
-	return regexp.MustCompile(holes).ReplaceAllStringFunc(text, func(hole string) string {
+	return pattern(holes).ReplaceAllStringFunc(text, func(hole string) string {
 		if strings.HasPrefix(hole, "<<") {
 			return hole
 		}

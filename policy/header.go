@@ -74,6 +74,7 @@ func misspelt(file string, header []byte) (found []Finding) {
 		if !ok || strings.TrimLeft(key, " \t#") != key || len(found) == len(rightsKeys) {
 			continue // of a text, or of another key
 		}
+		key = strings.Trim(key, `"'`)
 		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); meant != "" && key != meant {
 			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
 		}

@@ -277,6 +277,19 @@ func TestIgnoredValues(t *testing.T) {
 	}
 }
 
+// What public skills have in headers is no slip of the pen.
+func TestUsualKeys(t *testing.T) {
+	for _, line := range []string{
+		"agent: x", "argument-hint: x", "author: x", "compatibility: x", "context: x", "dependencies: x", "disable-model-invocation: true", "disallowed-tools: x",
+		"hooks: x", "license: x", "model: x", "permissions: x", "tags: [x]", "tools: x", "user-invocable: true", "version: 1",
+		"metadata:\n  capability: x", "x: |\n  Capabilities: x\n  allowed tools: x", "# allowed_tools: x", `"allowed-tools": Read`,
+	} {
+		if _, findings := policy.ParseHeader("SKILL.md", []byte("---\nname: x\n"+line+"\n---\n")); len(findings) > 0 {
+			t.Errorf("%q: %v", line, findings)
+		}
+	}
+}
+
 // same compares structure and strings; numbers and truth values only have to be
 // no strings on either side, since no right hangs on their value.
 func same(t *testing.T, n *yaml.Node, v any) {

@@ -108,9 +108,6 @@ func (r *reader) invoke(c *invoked) val {
 		}
 		return val{}
 	}
-	if name := c.arg(0); c.qual == "webbrowser.get" && r.python && name.kind == valText && strings.Contains(name.text, "%s") {
-		r.shellCode(name, c)
-	}
 	if c.qual == "util.promisify" && !r.python {
 		return c.arg(0) // which is called with the same
 	}
@@ -377,8 +374,6 @@ func (r *reader) role(role string, v val, reason string) {
 		if v.from != "temp" && v.from != "none" {
 			r.role("b", v, reason)
 		}
-	case "fetch":
-		r.host("web.fetch", f, r.pos, reason)
 	case "post":
 		r.host("web.post", f, r.pos, reason)
 	case "interact":
@@ -391,10 +386,6 @@ func (r *reader) role(role string, v val, reason string) {
 			return
 		}
 		r.host("web.interact", f, r.pos, reason)
-	case "net":
-		r.host("network.client", f, r.pos, reason)
-	case "api":
-		r.host("external_api.call", f, r.pos, reason)
 	case "sql":
 		r.stated(f, here, r.pos)
 	case "unsafe": // says that what is read may be code
@@ -415,10 +406,14 @@ func (r *reader) role(role string, v val, reason string) {
 		}
 	case "key":
 		r.need("secrets.read", f.text, f.exact, r.pos, reason)
-	case "database":
+	case "api", "database", "fetch", "net": // as of programs, too
 		sh := r.newShell(nil)
 		sh.dir = here
 		sh.role(role, f, r.pos, reason)
+	case "browser": // its name, or a command
+		if v.kind == valText && (!v.exact || strings.Contains(v.text, "%s")) {
+			r.shellCode(v, nil)
+		}
 	case "codetext": // or a function
 		if v.kind == valText {
 			r.languageCode(v)

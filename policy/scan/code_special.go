@@ -174,7 +174,7 @@ func (r *reader) special(row *callRow, c *invoked) (val, bool) {
 		if v, ok := c.kw.key("Loader"); ok {
 			loader = v
 		}
-		if name := strings.TrimPrefix(strings.TrimPrefix(loader.qual, "yaml."), "C"); name == "Loader" || name == "UnsafeLoader" {
+		if name := strings.TrimPrefix(loader.qual[strings.LastIndexByte(loader.qual, '.')+1:], "C"); name == "Loader" || name == "UnsafeLoader" {
 			r.opaque(r.pos, "loads what may be code")
 		}
 	case "expression": // of pandas

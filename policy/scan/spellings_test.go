@@ -614,4 +614,12 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `duckdb -c "from/**/'x.csv'"`, "filesystem.read x.csv"},
 	{"shell", `psql -h a.example.com <<< 'select 1 \g |rm x'`, "network.client a.example.com; opaque"},
 	{"shell", `psql -h a.example.com -c "select a from t where b ~ '\w+\s*'"`, "network.client a.example.com"},
+	// Arguments by their place or their name, and modules by another path.
+	{"python", `import numpy as np; np.load("a.npy", None, True)`, "filesystem.read a.npy; opaque"},
+	{"python", `import yaml; yaml.load(open("a"), Loader=yaml.loader.UnsafeLoader)`, "filesystem.read a; opaque"},
+	{"python", `import webbrowser; webbrowser.get(using="rm %s").open("https://a.example.com")`, "filesystem.delete %s; web.interact a.example.com"},
+	{"python", `import webbrowser; webbrowser.get("firefox")`, ""},
+	{"python", `import cProfile; cProfile.run("__import__('os').remove('x')", "a.prof")`, "filesystem.delete x; filesystem.write a.prof"},
+	{"python", `import pdb; pdb.Pdb().run("__import__('os').remove('x')")`, "filesystem.delete x"},
+	{"python", `import doctest; doctest.debug_src(x); doctest.testmod()`, "opaque"},
 }

@@ -87,6 +87,9 @@ func whole(opts, name string) string {
 	return long
 }
 
+// coded are roles of options that are read if they are cut short, whatever the program.
+var coded = [...]string{"code", "fed", "gitset", "lang2", "rsh", "rules", "setting"}
+
 // parseOptions reads options as getopt does. With stop > 0 options end after
 // that many operands, where a command follows.
 func parseOptions(opts string, args []field, stop int) options {
@@ -115,8 +118,11 @@ func parseOptions(opts string, args []field, stop int) options {
 		}
 		name, value, hasValue := strings.Cut(t, "=")
 		given := name
-		if strings.HasPrefix(name, "--") && (hasValue || strings.HasPrefix(opts, "short ")) {
-			name = whole(opts, name)
+		if strings.HasPrefix(name, "--") {
+			long := whole(opts, name)
+			if r, _, _ := role(opts, long); hasValue || strings.HasPrefix(opts, "short ") || slices.Contains(coded[:], r) {
+				name = long
+			}
 		}
 		if given != name {
 			o.flags = append(o.flags, given) // which may be one that is not in the list

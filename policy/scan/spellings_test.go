@@ -622,4 +622,13 @@ var spellings = []struct{ lang, text, needs string }{
 	{"python", `import cProfile; cProfile.run("__import__('os').remove('x')", "a.prof")`, "filesystem.delete x; filesystem.write a.prof"},
 	{"python", `import pdb; pdb.Pdb().run("__import__('os').remove('x')")`, "filesystem.delete x"},
 	{"python", `import doctest; doctest.debug_src(x); doctest.testmod()`, "opaque"},
+	// Options for commands are read if they are cut short, whatever the program; what others
+	// are cut short for is a whole one here.
+	{"shell", `script --comm 'rm x' /dev/null`, "filesystem.delete x; filesystem.write rm x"},
+	{"shell", `su --comm 'rm x'`, "filesystem.delete x"},
+	{"shell", `ionice --class 2 stdbuf --output L rm x`, "filesystem.delete x"},
+	{"shell", `git rebase --ex 'rm x' a`, "commit.create; filesystem.delete x; filesystem.write ."},
+	{"shell", `make --eva '$(shell rm x)'`, "opaque; source_code.execute ."},
+	{"shell", `curl --netrc --ssl https://a.example.com`, "web.fetch a.example.com"},
+	{"shell", `yt-dlp -o a --netrc https://a.example.com/1`, "filesystem.write a; web.fetch a.example.com"},
 }

@@ -317,8 +317,11 @@ func (sh *shell) role(role string, f field, pos policy.Pos, reason string) {
 			sh.opaque(pos, "a command of the client")
 		}
 	case "gp": // of gnuplot
-		if strings.ContainsAny(f.text, "!`|<") || strings.Contains(f.text, "system") {
-			sh.opaque(pos, "gnuplot runs a command")
+		for _, m := range pattern(`\bset?\s+o\w*\s+["']([^"']*)`).FindAllStringSubmatch(f.text, maxSteps) {
+			sh.path(writes, field{text: m[1], exact: f.exact}, sh.dir, pos, reason)
+		}
+		if pattern(commandOfGnuplot).MatchString(f.text) {
+			sh.opaque(pos, "gnuplot runs a command or another script")
 		}
 	case "gdb":
 		text := strings.TrimSpace(f.text)

@@ -146,6 +146,10 @@ func (c *command) dig() {
 // plainOfGdb are commands of gdb that call nothing; run and start have a shell read what follows.
 const plainOfGdb = `^(?:thread apply (?:all|[\d ]+) )?(?:(?:b|break|bt|backtrace|c|cont|continue|delete|detach|disas|disassemble|down|finish|h|help|i|info|kill|l|list|n|next|ni|nexti|p|print|q|quit|s|si|show|step|stepi|tbreak|up|watch|where|x|set (?:confirm|disassembly-flavor|height|listsize|pagination|print|width))\b[^(|!\n]*|(?:f|frame|thread)(?: [\d.]+)?|(?:r|run|start|starti|set args)(?: [\w./ =-]*)?)$`
 
+// commandOfGnuplot is what runs in place of a plot: "!CMD", a name that begins with "|" or "<",
+// and statements, which may be cut short.
+const commandOfGnuplot = `\x60|["']\s*[|<]|\\[0-7]|\bsystem\b|(?:^|[;{\n])\s*(?:!|(?:ca(?:ll?)?|ev\w*|l(?:o(?:ad?)?)?|sa(?:ve?)?|sh(?:e(?:ll?)?)?|sy\w*)(?:\s+[^\s=]|\s*(?:;|$)))`
+
 // network reads what shows addresses and routes, or changes them.
 func (c *command) network() {
 	word := func(i int) string {
@@ -292,6 +296,8 @@ func (c *command) miller() {
 		switch verb {
 		case "join":
 			opts = "-f:r -j:- -l:- -r:- -i:- --lp:- --rp:- --prepipe:code --prepipex:code"
+		case "nest":
+			opts = "-f:- --evar:- --ivar:- --nested-fs:- --nested-ps:-"
 		case "filter", "put":
 			opts, first = "-f:rx -s:-", "-"
 		case "tee":
@@ -486,9 +492,10 @@ func (sh *shell) editor(f field, pos policy.Pos) {
 func (sh *shell) sqlite(f field, pos policy.Pos) {
 	for line := range strings.Lines(f.text) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch word {
-		case ".shell", ".system", ".load", ".read", ".import", ".once", ".output", ".excel", ".edit", ".backup", ".save", ".clone", ".restore", ".log", ".open", ".archive", ".cd":
-			sh.opaque(pos, "the database's own command "+word)
+		for _, own := range [...]string{".archive", ".backup", ".cd", ".clone", ".edit", ".excel", ".import", ".iotrace", ".load", ".log", ".once", ".open", ".output", ".read", ".restore", ".save", ".session", ".shell", ".system", ".testcase", ".trace", ".www"} {
+			if len(word) > 2 && strings.HasPrefix(own, word) { // or cut short
+				sh.opaque(pos, "the database's own command "+own)
+			}
 		}
 	}
 	sh.stated(f, sh.dir, pos)

@@ -500,7 +500,7 @@ var commandRows = []commandRow{
 	{Needs: []string{"source_code.execute ."}, Opts: "-f:x --file:x -P:- -pl:- -b:- -D:- -s:r --settings:r -gs:r -t:r -gt:r -rf:- -fae? -ff? -fn? -npr? -npu? -nsu? -ntp? -T:-", Reason: "builds by the settings of the directory; build scripts run"},
 	{Lang: "groovy", Opts: "-e:lang -r:lang -E:lang -l:- -I:- --eval:lang -R:lang -B:lang -f:- -d:-", Reason: "runs the script; its inline code is not read", Special: "interpreter"},
 	{Args: "net -*", Opts: "-d:- -H:- -proto:r -import-path:r", Reason: "calls the host"},
-	{Args: "rx*", If: "-dNOSAFER", Opts: "-sOutputFile:w -o:w -sDEVICE:- -dPDFSETTINGS:- -c:lang2", Reason: "runs its operands, which may do anything"},
+	{Args: "rx*", If: "-dDELAYSAFER -dNOSAFER --permit-devices --permit-file-all --permit-file-control --permit-file-read --permit-file-write", Opts: "-sOutputFile:w -o:w -sDEVICE:- -dPDFSETTINGS:- -c:lang2", Reason: "runs its operands, which may do anything"},
 	{Args: "r*", Opts: "-sOutputFile:w -o:w -sDEVICE:- -dPDFSETTINGS:- -c:lang2", Reason: "reads its operands, writes what -sOutputFile names"},
 	{Needs: []string{"external_api.call *.googleapis.com"}, Opts: "-h:- -o:-", Reason: "calls Google Cloud", Sub: true},
 	{Args: "- cmd", Opts: "-k:- -s:-", Reason: "runs the command given"},

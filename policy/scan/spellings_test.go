@@ -631,4 +631,10 @@ var spellings = []struct{ lang, text, needs string }{
 	{"shell", `make --eva '$(shell rm x)'`, "opaque; source_code.execute ."},
 	{"shell", `curl --netrc --ssl https://a.example.com`, "web.fetch a.example.com"},
 	{"shell", `yt-dlp -o a --netrc https://a.example.com/1`, "filesystem.write a; web.fetch a.example.com"},
+	{"shell", `sqlite3 a.db ".sys rm x"`, "filesystem.read a.db; filesystem.write a.db; opaque"},
+	{"shell", `sqlite3 a.db ".schema t"`, "filesystem.read a.db; filesystem.write a.db"},
+	{"shell", `gnuplot -e "set out 'a.png'; plot x<3 ? 1 : 0; l = 2"`, "filesystem.write a.png"},
+	{"shell", `gnuplot -e "set term png; lo 'x.gp'"`, "opaque"},
+	{"shell", `gnuplot -e "plot '< rm x'"`, "opaque"},
+	{"shell", `gs -dDELAYSAFER a.ps`, "filesystem.read a.ps; source_code.execute a.ps"},
 }

@@ -174,6 +174,9 @@ func TestSupervisedMakers(t *testing.T) {
 				} else {
 					_, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 				}
+				if err == unix.ENOSYS {
+					unix.Exit(1) // nobody is there to perform it
+				}
 				if err == nil && i == 3 {
 					select {
 					case made <- true:

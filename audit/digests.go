@@ -124,7 +124,7 @@ func (d *Digests) read(ctx context.Context, path string) (sum Digest, err error)
 		return sum, errors.New("is not a regular file")
 	}
 	h := sha256.New()
-	buf := make([]byte, 128<<10)
+	buf := make([]byte, min(128<<10, max(4<<10, before.Size+1)))
 	for {
 		if err := ctx.Err(); err != nil {
 			return sum, err

@@ -19,12 +19,14 @@ func homeControls(h *profiles.Host, trees []string) (denials []profiles.Denial) 
 	for i := range trees {
 		c.sifts[i].Root = trees[i]
 	}
-	for _, home := range [...]string{h.Home, h.Account} {
-		if home == "" {
+	for i, home := range [...]string{h.Home, h.Account} {
+		if home == "" || i > 0 && home == h.Home {
 			continue
 		}
-		for _, d := range append(profiles.ControlFiles(home), profiles.HomeControls(home)...) {
-			c.named(d.Path, d.Match, d.Origin.Reason)
+		for _, denials := range [...][]profiles.Denial{profiles.ControlFiles(home), profiles.HomeControls(home)} {
+			for i := range denials {
+				c.named(denials[i].Path, denials[i].Match, denials[i].Origin.Reason)
+			}
 		}
 	}
 	for n := 0; n < mostOfHome && len(c.unread) > 0; n++ {

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"crypto/sha256"
+	"hash"
 	"strconv"
 )
 
@@ -16,7 +17,51 @@ const canonicalHeader = "skillrun profile 1\n"
 func (p *Profile) Canonical() []byte {
 	n := *p
 	n.Normalize()
-	w := canonicalWriter{make([]byte, 0, 64*(len(n.Paths)+len(n.Denials)+len(n.Env.Pass)+len(n.Env.Deny)))}
+	var w canonicalWriter
+	w.profile(&n)
+	return w.b
+}
+
+// Hashes gives the SHA-256 of the canonical bytes, which names the profile in the audit
+// log, and of those of the same profile without Limits.
+func (p *Profile) Hashes() (whole, unlimited [32]byte) {
+	n := *p
+	n.Normalize()
+	w := canonicalWriter{make([]byte, 0, 2*maxUnhashed), []hash.Hash{sha256.New(), sha256.New()}}
+	w.profile(&n)
+	w.hash(w.sums)
+	w.sums[0].Sum(whole[:0])
+	w.sums[1].Sum(unlimited[:0])
+	return whole, unlimited
+}
+
+// Hash is the first of [Profile.Hashes].
+func (p *Profile) Hash() [32]byte {
+	whole, _ := p.Hashes()
+	return whole
+}
+
+// canonicalWriter writes lines of words.
+type canonicalWriter struct {
+	b    []byte
+	sums []hash.Hash // what has the lines in place of b, but for the last of them
+}
+
+// maxUnhashed is how many bytes wait to be hashed.
+const maxUnhashed = 4 << 10
+
+// hash gives the lines that wait to some of sums, if there are any.
+func (w *canonicalWriter) hash(sums []hash.Hash) {
+	if len(w.sums) > 0 {
+		for _, sum := range sums {
+			sum.Write(w.b)
+		}
+		w.b = w.b[:0]
+	}
+}
+
+// profile writes a normal one.
+func (w *canonicalWriter) profile(n *Profile) {
 	w.b = append(w.b, canonicalHeader...)
 	w.optional("workspace", n.Workspace)
 	w.optional("skill", n.Skill)
@@ -87,6 +132,7 @@ func (p *Profile) Canonical() []byte {
 	w.flag("process query", n.Process.Query)
 	w.flag("process any-mode", n.Process.AnyMode)
 	w.flag("process execute-own", n.Process.ExecuteOwn)
+	w.hash(w.sums)
 	w.number("limit memory", n.Limits.Memory)
 	w.number("limit cpu", int64(n.Limits.CPU))
 	w.number("limit wall", int64(n.Limits.Wall))
@@ -94,6 +140,7 @@ func (p *Profile) Canonical() []byte {
 	w.number("limit open-files", n.Limits.OpenFiles)
 	w.number("limit file-size", n.Limits.FileSize)
 	w.number("limit output", n.Limits.Output)
+	w.hash(w.sums[:min(1, len(w.sums))])
 	for _, d := range n.Demands {
 		w.quotes("demand", d.Name, d.Detail)
 	}
@@ -103,15 +150,7 @@ func (p *Profile) Canonical() []byte {
 	for _, s := range n.Redact {
 		w.quotes("redact", s.Env, s.Path)
 	}
-	return w.b
 }
-
-// Hash is the SHA-256 of the canonical bytes. It names the profile in the audit
-// log.
-func (p *Profile) Hash() [32]byte { return sha256.Sum256(p.Canonical()) }
-
-// canonicalWriter writes lines of words.
-type canonicalWriter struct{ b []byte }
 
 // begin starts a line.
 func (w *canonicalWriter) begin(word string) { w.b = append(w.b, word...) }
@@ -120,7 +159,11 @@ func (w *canonicalWriter) word(s string) { w.b = append(append(w.b, ' '), s...) 
 
 func (w *canonicalWriter) quoted(s string) { w.b = strconv.AppendQuote(append(w.b, ' '), s) }
 
-func (w *canonicalWriter) end() { w.b = append(w.b, '\n') }
+func (w *canonicalWriter) end() {
+	if w.b = append(w.b, '\n'); len(w.b) > maxUnhashed {
+		w.hash(w.sums)
+	}
+}
 
 // quotes writes a line of a word and quoted ones.
 func (w *canonicalWriter) quotes(word string, values ...string) {

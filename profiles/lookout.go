@@ -49,15 +49,18 @@ func (l *lookout) place(name string) place {
 		in = l.place(dir)
 		l.dirs[dir] = in
 	}
+	next := name
+	if in.path != dir {
+		next = path.Join(in.path, path.Base(name))
+	}
 	switch {
 	case in.kind == other:
 		return place{}
 	case in.path == "":
 		return place{}
 	case in.kind == absent:
-		return place{path.Join(in.path, path.Base(name)), absent}
+		return place{next, absent}
 	}
-	next := path.Join(in.path, path.Base(name))
 	info, err := l.host.lstat(next)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -26,32 +26,27 @@ func (p *Profile) Normalize() {
 	p.Redact = sorted(p.Redact, compareSecrets, func(s *Secret) *Origin { return &s.Origin })
 }
 
-// sorted gives a copy of rules in order and without those that differ from the
-// one before in their origin at most; nil for none.
+// sorted gives rules in order and without those that differ from the one before in
+// their origin at most: rules themselves, if they are so already, as after a first
+// time, or else a copy; nil for none.
 func sorted[T any](rules []T, compare func(a, b *T) int, origin func(*T) *Origin) []T {
 	if len(rules) == 0 {
 		return nil
 	}
-	full := func(a, b *T) int {
-		if c := compare(a, b); c != 0 {
-			return c
-		}
-		return compareOrigins(origin(a), origin(b))
-	}
-	s := make([]T, 0, len(rules))
-	if ascending(rules, full) { // as after a first time
-		for i := range rules {
-			if i == 0 || compare(&rules[i-1], &rules[i]) != 0 {
-				s = append(s, rules[i])
-			}
-		}
-		return s
+	if ascending(rules, compare) {
+		return slices.Clip(rules)
 	}
 	order := make([]*T, len(rules))
 	for i := range rules {
 		order[i] = &rules[i]
 	}
-	slices.SortFunc(order, full)
+	slices.SortFunc(order, func(a, b *T) int {
+		if c := compare(a, b); c != 0 {
+			return c
+		}
+		return compareOrigins(origin(a), origin(b))
+	})
+	s := make([]T, 0, len(rules))
 	for i, r := range order {
 		if i == 0 || compare(order[i-1], r) != 0 {
 			s = append(s, *r)
@@ -60,14 +55,43 @@ func sorted[T any](rules []T, compare func(a, b *T) int, origin func(*T) *Origin
 	return s
 }
 
-// ascending says whether no rule is below the one before.
+// ascending says whether each rule is above the one before.
 func ascending[T any](rules []T, compare func(a, b *T) int) bool {
 	for i := 1; i < len(rules); i++ {
-		if compare(&rules[i-1], &rules[i]) > 0 {
+		if compare(&rules[i-1], &rules[i]) >= 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// shared is a list that others read, until it is this one's own: what is normal, as
+// nearly all is after a first time, is not copied.
+type shared[T any] struct {
+	list []T
+	own  bool
+}
+
+// take makes the list this one's own.
+func (s *shared[T]) take() {
+	if !s.own {
+		s.list, s.own = slices.Clone(s.list), true
+	}
+}
+
+func (s *shared[T]) sort(compare func(a, b *T) int, origin func(*T) *Origin) {
+	if ordered := sorted(s.list, compare, origin); len(ordered) > 0 && &ordered[0] != &s.list[0] {
+		s.list, s.own = ordered, true
+	}
+}
+
+// put has rule as the one after kept, the first of the list.
+func (s *shared[T]) put(kept []T, rule T) []T {
+	kept = s.list[:len(kept)+1]
+	if s.own {
+		kept[len(kept)-1] = rule
+	}
+	return kept
 }
 
 func normalPaths(rules []PathRule) []PathRule {
@@ -77,17 +101,19 @@ func normalPaths(rules []PathRule) []PathRule {
 		}
 		return cmp.Or(-compareBools(a.Tree, b.Tree), compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
 	}
-	rules = sorted(rules, compare, func(r *PathRule) *Origin { return &r.Origin })
+	s := shared[PathRule]{list: rules}
+	s.sort(compare, func(r *PathRule) *Origin { return &r.Origin })
 	trees := make(map[string]Access, len(rules))
-	for _, r := range rules {
-		if r.Tree {
+	for i := range s.list {
+		if r := &s.list[i]; r.Tree {
 			trees[r.Path] |= r.Access
 		}
 	}
-	kept := rules[:0]
+	var kept []PathRule
 	var path string
 	var here Access // granted to the same path by a rule before, in order
-	for _, r := range rules {
+	for i := range s.list {
+		r := s.list[i]
 		if r.Path != path {
 			path, here = r.Path, 0
 			for dir, ok := above(path); ok; dir, ok = above(dir) {
@@ -95,16 +121,22 @@ func normalPaths(rules []PathRule) []PathRule {
 			}
 		}
 		// Trees come first, so that what they grant counts for the file too.
-		if r.Access &^= here; r.Access != 0 {
-			here |= r.Access
-			if last := len(kept) - 1; last >= 0 && kept[last].Path == r.Path && kept[last].Tree == r.Tree && kept[last].Origin == r.Origin {
-				kept[last].Access |= r.Access
-			} else {
-				kept = append(kept, r)
-			}
+		rest, last := r.Access&^here, len(kept)-1
+		here |= rest
+		again := last >= 0 && kept[last].Path == r.Path && kept[last].Tree == r.Tree && kept[last].Origin == r.Origin
+		if rest != r.Access || again {
+			s.take()
+			kept = s.list[:len(kept)]
+		}
+		switch r.Access = rest; {
+		case rest == 0:
+		case again:
+			kept[last].Access |= rest
+		default:
+			kept = s.put(kept, r)
 		}
 	}
-	return nilIfEmpty(kept)
+	return nilIfEmpty(slices.Clip(kept))
 }
 
 // above gives the directory that holds path; false for "/".
@@ -120,11 +152,17 @@ func above(path string) (string, bool) {
 }
 
 func normalDenials(denials []Denial) []Denial {
-	denials = slices.Clone(denials)
-	for i := range denials {
-		d := &denials[i]
-		d.Access |= Delete     // which every denial refuses
-		if len(d.Except) > 1 { // rarely; and the list may be shared
+	s := shared[Denial]{list: denials}
+	for i := range s.list {
+		d := &s.list[i]
+		sorted := ascending(d.Except, func(a, b *string) int { return strings.Compare(*a, *b) })
+		if d.Access&Delete != 0 && sorted && (d.Except == nil || len(d.Except) > 0) {
+			continue
+		}
+		s.take()
+		d = &s.list[i]
+		d.Access |= Delete // which every denial refuses
+		if !sorted {       // and the list may be shared
 			d.Except = slices.Clone(d.Except)
 			slices.Sort(d.Except)
 			d.Except = slices.Compact(d.Except)
@@ -137,21 +175,22 @@ func normalDenials(denials []Denial) []Denial {
 		}
 		return cmp.Or(compareOrigins(&a.Origin, &b.Origin), cmp.Compare(a.Access, b.Access))
 	}
-	denials = sorted(denials, compare, func(d *Denial) *Origin { return &d.Origin })
+	s.sort(compare, func(d *Denial) *Origin { return &d.Origin })
 	type key struct {
 		path  string
 		class Class
 	}
 	whole := make(map[key]Access, len(denials))
-	for i := range denials {
-		if d := &denials[i]; d.whole() {
+	for i := range s.list {
+		if d := &s.list[i]; d.whole() {
 			whole[key{d.Path, d.Class}] |= d.Access
 		}
 	}
-	kept := denials[:0]
+	var kept []Denial
 	var here Access
-	for i, d := range denials {
-		if i == 0 || compareScopes(&denials[i-1], &d) != 0 {
+	for i := range s.list {
+		d := s.list[i]
+		if i == 0 || compareScopes(&s.list[i-1], &d) != 0 {
 			here = 0
 			if !d.whole() {
 				here = whole[key{d.Path, d.Class}]
@@ -160,17 +199,25 @@ func normalDenials(denials []Denial) []Denial {
 				here |= whole[key{dir, d.Class}]
 			}
 		}
-		if rest := d.Access &^ here; rest != 0 {
-			here |= rest
-			d.Access = rest | Delete
-			if last := len(kept) - 1; last >= 0 && compareScopes(&kept[last], &d) == 0 && kept[last].Origin == d.Origin {
-				kept[last].Access |= d.Access
-			} else {
-				kept = append(kept, d)
-			}
+		rest, last := d.Access&^here, len(kept)-1
+		here |= rest
+		again := last >= 0 && compareScopes(&kept[last], &d) == 0 && kept[last].Origin == d.Origin
+		if rest != 0 {
+			rest |= Delete
+		}
+		if rest != d.Access || again {
+			s.take()
+			kept = s.list[:len(kept)]
+		}
+		switch d.Access = rest; {
+		case rest == 0:
+		case again:
+			kept[last].Access |= rest
+		default:
+			kept = s.put(kept, d)
 		}
 	}
-	return nilIfEmpty(kept)
+	return nilIfEmpty(slices.Clip(kept))
 }
 
 // whole says whether the denial covers Path and all beneath it without
@@ -188,6 +235,11 @@ func compareScopes(a, b *Denial) int {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.Class, b.Class), compareBools(a.UnlessMade, b.UnlessMade), compareBools(a.UnlessWithin, b.UnlessWithin), slices.Compare(a.Except, b.Except))
+}
+
+// Equal says whether two denials are the same, their origins, too.
+func (d Denial) Equal(e Denial) bool {
+	return compareScopes(&d, &e) == 0 && d.Access == e.Access && d.Origin == e.Origin && d.AnyCase == e.AnyCase
 }
 
 // hostKey gives one spelling of a rule's host.
@@ -336,12 +388,17 @@ func (a ListenRule) within(b ListenRule) bool {
 
 func (e *Env) normalize() {
 	pass := normalNames(e.Pass)
-	e.Pass = nil
-	for _, r := range pass {
-		if !slices.ContainsFunc(pass, func(b EnvRule) bool {
+	within := func(r EnvRule) bool {
+		return slices.ContainsFunc(pass, func(b EnvRule) bool {
 			return b.Name != r.Name && strings.HasSuffix(b.Name, "*") && passes(b.Name, r.Name)
-		}) {
-			e.Pass = append(e.Pass, r)
+		})
+	}
+	if e.Pass = pass; slices.ContainsFunc(pass, within) {
+		e.Pass = nil
+		for _, r := range pass {
+			if !within(r) {
+				e.Pass = append(e.Pass, r)
+			}
 		}
 	}
 	e.Deny = normalNames(e.Deny)

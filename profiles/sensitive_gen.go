@@ -359,7 +359,7 @@ var storeRows = []storeRow{
 	{OS: "linux", Path: "/var/spool/mail", Reason: "mail of users"},
 	{OS: "linux", Path: "/var/backups", Reason: "copies of password files"},
 	{Path: "/var/log", Reason: "logs: addresses, tokens in URLs, other users"},
-	{Except: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts/ptmx", "/dev/shm"}, OS: "linux", Path: "/dev", Reason: "devices: terminals of other programs, disks, cameras, microphones, keyboards"},
+	{Except: []string{"/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts/ptmx", "/dev/random", "/dev/shm", "/dev/tty", "/dev/urandom", "/dev/zero"}, OS: "linux", Path: "/dev", Reason: "devices: terminals of other programs, disks, cameras, microphones, keyboards"},
 	{OS: "linux", Path: "/proc", Read: true, Reason: "other processes and the kernel's settings: no files"},
 	{OS: "linux", Path: "/sys", Read: true, Reason: "limits of processes, devices and the kernel's settings: no files"},
 	{Path: "~/.config/skillrun", Reason: "skillrun's own configuration"},

@@ -56,6 +56,10 @@ func (p *Profile) Sifts() []*Sift {
 			continue
 		}
 		if s := at(d); s != nil {
+			if s.Denials == nil { // room for those of the same place, which in a normal profile follow
+				n := slices.IndexFunc(p.Denials[i:], func(e Denial) bool { return e.Path != d.Path })
+				s.Denials = make([]Denial, 0, max(n, 1))
+			}
 			s.Denials = append(s.Denials, *d)
 		}
 	}

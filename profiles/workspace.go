@@ -18,10 +18,16 @@ func WorkspaceSecrets(root string) []Denial {
 			unpacked = append(unpacked, row.Name)
 		}
 	}
+	slices.Sort(unpacked) // as a normal denial has them
 	denials := make([]Denial, 0, len(secretRows))
 	for _, row := range secretRows {
+		except := unpacked
+		if len(row.Except) > 0 {
+			except = slices.Concat(row.Except, unpacked)
+			slices.Sort(except)
+		}
 		denials = append(denials, Denial{
-			Path: root, Match: row.Match, Access: AllAccess, Except: slices.Concat(row.Except, unpacked), UnlessWithin: true, Class: Sensitive,
+			Path: root, Match: row.Match, Access: AllAccess, Except: except, UnlessWithin: true, Class: Sensitive,
 			Origin: Origin{Source: "built-in:workspace-secrets", Reason: row.Reason},
 		})
 	}
@@ -45,7 +51,8 @@ func ControlFiles(root string) []Denial {
 	for i, row := range ordinaryRows {
 		ordinary[i] = row.Name
 	}
-	var denials []Denial
+	slices.Sort(ordinary) // as a normal denial has them
+	denials := make([]Denial, 0, len(controlRows))
 	for _, row := range controlRows {
 		d := Denial{
 			Path: root, Match: row.Match, Access: Change, UnlessMade: row.UnlessMade, UnlessWithin: row.UnlessWithin, Class: Control,

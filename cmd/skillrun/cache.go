@@ -43,7 +43,9 @@ func ofCaches(h *profiles.Host, path string) string {
 // none. What one leaves there, those after it use: so they all have the same
 // rights, and may leave as much in the workspace, where their user looks. Where
 // something of the user's own caches is granted or denied, a run's HOME has that.
-func (j *job) cache(p *profiles.Profile) string {
+// Rights is the hash of the profile without limits, which an agent's commands have
+// each their own.
+func (j *job) cache(p *profiles.Profile, rights [32]byte) string {
 	const leave = profiles.Write | profiles.Create
 	caches := j.caches()
 	if j.fresh || caches == "" || !filepath.IsAbs(j.host.Env["HOME"]) || p.Workspace == "" || !slices.ContainsFunc(p.Paths, func(r profiles.PathRule) bool {
@@ -56,10 +58,7 @@ func (j *job) cache(p *profiles.Profile) string {
 	if err != nil || enclosing(j.host, state, caches) != "" || enclosing(j.host, caches, state) != "" {
 		return ""
 	}
-	rights := *p
-	rights.Limits = profiles.Limits{} // an agent's commands have each their own
-	sum := rights.Hash()
-	name := hex.EncodeToString(sum[:16])
+	name := hex.EncodeToString(rights[:16])
 	mine := filepath.Dir(caches) + "/"
 	if slices.ContainsFunc(p.Denials, func(d profiles.Denial) bool {
 		if d.Class == profiles.Control && d.Origin.Source != profiles.OfControlFiles {

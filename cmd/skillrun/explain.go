@@ -58,7 +58,8 @@ func explain(c *cli.Context, in *invocation, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	x := &explanation{Writer: w, job: j, cache: j.cache(p)}
+	_, rights := p.Hashes()
+	x := &explanation{Writer: w, job: j, cache: j.cache(p, rights)}
 	if x.receipt, x.linked, err = planReceipt(c, j, p); err != nil {
 		return err
 	}

@@ -199,7 +199,8 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 	if err != nil {
 		return nil, nil, err
 	}
-	m = &memo{Key: key, Profile: *p, Sum: p.Hash(), Cache: j.cache(p)}
+	sum, rights := p.Hashes()
+	m = &memo{Key: key, Profile: *p, Sum: sum, Cache: j.cache(p, rights)}
 	files, isSnapshot := j.host.FS.(*snapshot)
 	if !ok || !isSnapshot {
 		return m, nil, nil
@@ -211,7 +212,9 @@ func (j *job) plan(state string, mode sandbox.Mode, streams string) (m *memo, ke
 		m.Compiled = *c
 		own := m.Profile.Sifts()
 		for _, used := range files.sifts {
-			if !slices.ContainsFunc(own, func(s *profiles.Sift) bool { return s.Root == used.Root && reflect.DeepEqual(s.Denials, used.Denials) }) {
+			if !slices.ContainsFunc(own, func(s *profiles.Sift) bool {
+				return s.Root == used.Root && slices.EqualFunc(s.Denials, used.Denials, profiles.Denial.Equal)
+			}) {
 				return // of another profile
 			}
 			m.Sifts = append(m.Sifts, used.Root)
@@ -322,11 +325,11 @@ func (m *memo) remember(state string, list []seen) error {
 			return nil
 		}
 	}
-	return m.write(state, string(pack(nil, reflect.ValueOf(m).Elem())), list)
+	return m.write(state, packMemo(pack(make([]byte, beforeMemo, 192<<10), reflect.ValueOf(m).Elem()), list))
 }
 
-// write writes a memo, of which text is the first part.
-func (m *memo) write(state, text string, list []seen) error {
+// write writes a memo's file.
+func (m *memo) write(state string, body []byte) error {
 	name := memoFile(state, m.Key)
 	dir := filepath.Dir(name)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -335,7 +338,6 @@ func (m *memo) write(state, text string, list []seen) error {
 	if err := forgetOldest(dir); err != nil {
 		return err
 	}
-	body := packMemo(text, list)
 	if len(body)+sumSize > maxMemo {
 		return nil // it would not be read
 	}
@@ -361,15 +363,19 @@ func (m *memo) write(state, text string, list []seen) error {
 	return err
 }
 
-// packMemo gives what a memo's file holds: that itself, as one string, and all that
-// was seen.
-func packMemo(text string, list []seen) []byte {
-	b := pack(nil, reflect.ValueOf(text))
+// packMemo gives what a memo's file holds: b, which is the memo itself behind so much
+// room, as one string, and all that was seen.
+func packMemo(b []byte, list []seen) []byte {
+	var size [beforeMemo]byte
+	n := binary.PutUvarint(size[:], uint64(len(b)-beforeMemo))
+	copy(b[beforeMemo-n:], size[:n])
 	for i := range list {
-		b = pack(b, reflect.ValueOf(list[i]))
+		b = pack(b, reflect.ValueOf(&list[i]).Elem())
 	}
-	return b
+	return b[beforeMemo-n:]
 }
+
+const beforeMemo = binary.MaxVarintLen64
 
 const sumSize = 8
 

@@ -149,7 +149,7 @@ func (m *memo) amend(state, text string, looks unpacker, changed []seen, r *resi
 		return nil // something was removed between two looks
 	}
 	slices.SortFunc(list, bySeen)
-	return m.write(state, text, list)
+	return m.write(state, packMemo(append(make([]byte, beforeMemo, 2*len(text)), text...), list))
 }
 
 // whole says whether of each directory that another lists there is a record, too:

@@ -116,7 +116,11 @@ func Tree(ctx context.Context, dir string, cache Cache, now time.Time) ([]Entry,
 		return nil, err
 	}
 	entries := make([]Entry, len(w))
-	buf := make([]byte, 128<<10)
+	var largest int64
+	for i := range w {
+		largest = max(largest, w[i].Size)
+	}
+	buf := make([]byte, min(128<<10, max(4<<10, largest+1)))
 	var total int64
 	for i := range w {
 		n := &w[i]
@@ -203,7 +207,7 @@ func walk(dir string) (nodes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("skill %q: %w", dir, err)
 	}
-	w := make(nodes, 0, 256)
+	var w nodes
 	if err := w.add(fd, "", 1); err != nil {
 		return nil, fmt.Errorf("skill %q: %w", dir, err)
 	}
@@ -227,6 +231,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, bare(err))
 	}
+	*w = slices.Grow(*w, len(names))
 	slices.Sort(names) // which leaves next to nothing to do where all are sorted, in larger pieces
 	for _, name := range names {
 		if len(*w) == MaxEntries {

@@ -97,6 +97,7 @@ type candidateSkill struct {
 	started  string         // what an agent starts by itself when it loads it
 	mentions []string       // what may be files that it then reads by itself
 	findings []policy.Finding
+	faulty   bool // these are of the header alone
 }
 
 // loading finds out all about a skill and judges the loading of it.
@@ -188,7 +189,11 @@ func (s *Session) admits(k *candidateSkill, before *loaded, by By) (effect polic
 		case p.Scan == policy.ScanAsk:
 			stricter(policy.Confirm, why+", and preset "+p.Name+" has the user look at it")
 		case p.Scan == policy.ScanAuto && len(k.findings) > 0:
-			stricter(policy.Confirm, "its text looks like an attack: "+policy.Escape(k.findings[0].String()))
+			looks := "its text looks like an attack: "
+			if k.faulty {
+				looks = "its header has a fault: "
+			}
+			stricter(policy.Confirm, looks+policy.Escape(k.findings[0].String()))
 		}
 	}
 	if before != nil && !k.already {
@@ -243,7 +248,7 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 	if err != nil {
 		return nil, nil, err
 	}
-	k = &candidateSkill{findings: sk.Findings}
+	k = &candidateSkill{}
 	k.Dir, k.Version, k.Declared, k.At = sk.Dir, sk.Version, len(docs) > 0, s.now()
 	k.Tree, k.Manifest = hex.EncodeToString(tree[:]), hex.EncodeToString(sk.Manifest[:])
 	k.Tier, k.Why = s.set.Places.Trust(sk.Dir, approval)
@@ -293,6 +298,8 @@ func (s *Session) read(ctx context.Context, dir string) (k *candidateSkill, befo
 			k.mentions = append(k.mentions, policy.Mentioned(norm.NFC.Bytes(f.Data))...) // as agents compose them
 		}
 	}
+	k.faulty = len(k.findings) == 0
+	k.findings = append(k.findings, sk.Findings...)
 	return k, before, nil
 }
 

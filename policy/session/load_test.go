@@ -553,6 +553,21 @@ func TestLoadStarts(t *testing.T) {
 	}
 }
 
+// A slip in a header is told as one, and not as an attack.
+func TestLoadFaulty(t *testing.T) {
+	w := newWorld(t, "standard")
+	dir := w.skill("project/pdf", "")
+	text := strings.TrimPrefix(dir, w.dir+"/") + "/SKILL.md"
+	s := w.start()
+	w.file(text, "---\nname: pdf\ndescription: d\n---\nText.\n")
+	w.want(s.Load(ctx, dir, session.ByAgent), policy.Allow, "control: without")
+	w.file(text, "---\nname: pdf\ndescription: d\nallowed_tools: Read\n---\nText.\n")
+	s = w.again(s)
+	if v := w.want(s.Load(ctx, dir, session.ByAgent), policy.Confirm, "with a slip"); !strings.Contains(v.Reason, "its header has a fault: ") || strings.Contains(v.Reason, "attack") {
+		t.Error(v.Reason)
+	}
+}
+
 // Files that an agent reads by itself since a skill's text names them are judged as it
 // reads them: by what the name leads to, with its letters composed.
 func TestLoadReads(t *testing.T) {

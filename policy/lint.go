@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -70,9 +69,9 @@ func lintHeader(file, dir string, data []byte) []Finding {
 	case s.Name == "":
 		say("the header has no name")
 	case !skillName(s.Name):
-		say("name %q: 1 to 64 lower-case letters, digits and single hyphens", s.Name)
+		say("name %s: 1 to 64 lower-case letters, digits and single hyphens", quoted(s.Name))
 	case s.Name != path.Base(dir):
-		say("name %q is not that of the directory, %q", s.Name, path.Base(dir))
+		say("name %s is not that of the directory, %s", quoted(s.Name), quoted(path.Base(dir)))
 	}
 	switch {
 	case s.Description == "":
@@ -88,19 +87,25 @@ func lintHeader(file, dir string, data []byte) []Finding {
 func lintRest(d *Document) []Finding {
 	var found []Finding
 	say := func(t Text, format string) {
-		found = append(found, Finding{t.Pos, fmt.Sprintf(format, t.Value)})
+		found = append(found, Finding{t.Pos, fmt.Sprintf(format, quoted(t.Value))})
 	}
 	for _, t := range d.Toolchains {
 		if !profiles.IsToolchain(t.Value) {
-			say(t, "%q is no toolchain that is known, and grants nothing")
+			say(t, "%s is no toolchain that is known, and grants nothing")
 		}
 	}
 	_, deny := profiles.EnvDefaults()
 	for _, v := range d.Environment {
 		if _, rule := (&profiles.Env{Deny: deny}).Passes(v.Name); rule != nil {
-			say(Text{v.Name, v.Pos}, "%q is not set by a manifest ("+rule.Origin.Reason+")")
+			say(Text{v.Name, v.Pos}, "%s is not set by a manifest ("+rule.Origin.Reason+")")
 		}
 	}
+	return append(found, MisnamedTools(d)...)
+}
+
+// MisnamedTools tells of names in a header's allowed-tools that are no tools of an agent's,
+// and give nothing: misspelt ones, and capabilities.
+func MisnamedTools(d *Document) (found []Finding) {
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		if d.Form != Header || e.Capability != "tool.invoke" {
@@ -108,31 +113,39 @@ func lintRest(d *Document) []Finding {
 		}
 		for _, t := range e.Constraints.Scope {
 			if Lookup(t.Value) != nil {
-				say(t, "%q is a capability, and no tool of an agent: permissions of a skillguard-manifest.json name those")
-			} else if meant := nearestTool(t.Value); meant != "" {
-				say(t, "%q is no tool that gives a run something (did you mean "+strconv.Quote(meant)+"?)")
+				found = append(found, Finding{t.Pos, quoted(t.Value) + " is a capability, and no tool of an agent: permissions of a skillguard-manifest.json name those"})
+			} else if meant := nearestTool(t.Value); meant != "" && meant != t.Value { // capabilities has other tools
+				found = append(found, Finding{t.Pos, quoted(t.Value) + " is no tool that gives a run something (did you mean " + quoted(meant) + "?)"})
 			}
 		}
 	}
 	return found
 }
 
-// nearestTool suggests the tool that a misspelt name means, in any case of letters;
-// "" if none is close.
+// nearestTool suggests the tool that a misspelt name means: in another case of letters, or
+// with the same first letter and one letter too many, too few, wrong, or in the place of
+// the next. "" if there is none: agents have many tools, and "Patch" is not "Fetch".
 func nearestTool(name string) string {
+	lower := strings.ToLower(name)
 	for _, t := range toolRights {
-		if strings.EqualFold(t.tool, name) {
+		known := strings.ToLower(t.tool)
+		if known == lower || len(name) > 3 && known[0] == lower[0] && (edits(lower, known, 2) < 2 || swapped(lower, known)) {
 			return t.tool
 		}
 	}
-	if len(name) < 4 { // "Ask" is none
-		return ""
+	return ""
+}
+
+// swapped says whether two letters that follow each other are all in which a and b differ.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
 	}
-	names := make([]string, len(toolRights))
-	for i, t := range toolRights {
-		names[i] = t.tool
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
 	}
-	return Nearest(name, names)
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 func skillName(s string) bool {
@@ -171,24 +184,24 @@ func lintEntry(e *Entry) []Finding {
 			break
 		}
 		if _, _, fault := ParseHost(s.Value); networked(c) && fault != "" {
-			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a host and grants nothing: %s", s.Value, fault)})
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%s is not a host and grants nothing: %s", quoted(s.Value), fault)})
 		} else if rest := uncounted(s.Value); networked(c) && fault == "" && len(rest) > 1 {
-			found = append(found, Finding{s.Pos, fmt.Sprintf("%q grants the whole host: %q does not count", s.Value, rest)})
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%s grants the whole host: %s does not count", quoted(s.Value), quoted(rest))})
 		}
 		if (strings.HasPrefix(c.Name, "filesystem.") || strings.HasPrefix(c.Name, "source_code.")) && notPath(s.Value) {
-			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is taken for a path in the workspace: of variables, other users' homes, URLs and drives nothing is read", s.Value)})
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%s is taken for a path in the workspace: of variables, other users' homes, URLs and drives nothing is read", quoted(s.Value))})
 		}
 		if _, ok := profiles.HostGroup(s.Value); c.means == installPackages && !ok {
-			found = append(found, Finding{s.Pos, fmt.Sprintf("%q is not a group of package registries and grants nothing", s.Value)})
+			found = append(found, Finding{s.Pos, fmt.Sprintf("%s is not a group of package registries and grants nothing", quoted(s.Value))})
 		}
 	}
 	if c != nil && c.means == passVariables && e.Effect != Deny {
 		_, deny := profiles.EnvDefaults()
 		for _, name := range slices.Concat(e.Constraints.argument("names"), values(e.Constraints.Scope)) {
 			if _, rule := (&profiles.Env{Deny: deny}).Passes(name); name != "*" && !variableName(strings.TrimSuffix(name, "*")) {
-				say("%q is not the name of a variable and grants nothing", name)
+				say("%s is not the name of a variable and grants nothing", quoted(name))
 			} else if rule != nil {
-				say("%q is not passed by env_var.read (%s): name it in a secrets.read", name, rule.Origin.Reason)
+				say("%s is not passed by env_var.read (%s): name it in a secrets.read", quoted(name), rule.Origin.Reason)
 			}
 		}
 	}

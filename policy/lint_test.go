@@ -28,6 +28,7 @@ func TestLintScopes(t *testing.T) {
 		{"filesystem.write", "$HOMES/out", `"$HOMES/out" is taken for a path in the workspace: `},
 		{"filesystem.write", "~user/out", `"~user/out" is taken for a path in the workspace: `},
 		{"filesystem.write", "file:///out", `"file:///out" is taken for a path in the workspace: `},
+		{"filesystem.write", `C:\\out`, `"C:\out" is taken for a path in the workspace: `}, // escaped where it is shown
 		{"secrets.read", "OPENAI_BASE_URL", ""},
 		{"package.install", "npm", ""},
 		{"package.install", "registry.npmjs.org", `"registry.npmjs.org" is not a group of package registries`},
@@ -55,6 +56,9 @@ func TestLintNames(t *testing.T) {
 		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: [Read, bash]\n---\n", `SKILL.md:4:23: "bash" is no tool that gives a run something (did you mean "Bash"?)`},
 		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: filesystem.read\n---\n", `SKILL.md:4:16: "filesystem.read" is a capability, and no tool of an agent: permissions of a skillguard-manifest.json name those`},
 		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: Read AskUserQuestion Ask TodoWrite mcp__x__reads\n---\n", ""},
+		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: Rea Patch Batch Send Kill Head\n---\n", ""},
+		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: Bsah(git:*)\n---\n", `SKILL.md:4:16: "Bsah" is no tool that gives a run something (did you mean "Bash"?)`},
+		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: Web_Fetch\n---\n", `SKILL.md:4:16: "Web_Fetch" is no tool that gives a run something (did you mean "WebFetch"?)`},
 		{"SKILL.md", "---\nname: x\ndescription: x\nallowed_tools: Read\n---\n", `SKILL.md:4:1: key "allowed_tools" is not read, and restricts nothing (did you mean "allowed-tools"?)`},
 		{"SKILL.md", "---\nname: x\ndescription: x\nAllowed-Tools: Read\n---\n", `SKILL.md:4:1: key "Allowed-Tools" is not read, and restricts nothing (did you mean "allowed-tools"?)`},
 		{"SKILL.md", "---\nname: x\ndescription: x\nallowed-tools: Read\nlicense: MIT\nmetadata:\n  tools: x\n---\nallowed_tools: Read\n", ""},

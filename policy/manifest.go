@@ -18,6 +18,33 @@ var manifestNames = [...]string{"skillguard-manifest.json", "manifest.json", ".s
 // them; see [ParseHeader].
 func ManifestNames() []string { return append([]string(nil), manifestNames[:]...) }
 
+// Misnamed gives the name that a file would have to have to be read as a manifest or
+// SKILL.md, where its own is nearly one: skillrun.tml, skillguard_manifest.yaml. "" for a
+// name that is right, or another's; many a program has a manifest.json.
+func Misnamed(name string) string {
+	if slices.Contains(manifestNames[:], name) || name == "skill.md" || name == "SKILL.md" {
+		return ""
+	}
+	lower := strings.ToLower(name)
+	ext := path.Ext(lower)
+	stem := strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSuffix(lower, ext))
+	if lower == "skill.md" {
+		return "SKILL.md"
+	}
+	stem = Nearest(stem, []string{"skillguard-manifest", ".skillguard", "skillrun"})
+	switch {
+	case stem == "":
+	case slices.Contains([]string{".toml", ".tml", ".tom"}, ext):
+		return "skillrun.toml"
+	case !slices.Contains([]string{".json", ".jsn", ".json5", ".jsonc", ".yaml", ".yml"}, ext):
+	case stem == ".skillguard":
+		return ".skillguard.json"
+	default:
+		return "skillguard-manifest.json"
+	}
+	return ""
+}
+
 // ParseManifest reads a manifest in the form that the name of its file says:
 // TOML for .toml, JSON otherwise. file is used in messages and Origins. Any
 // fault is an [*Error] with its place.

@@ -133,8 +133,16 @@ func (j *job) tellElsewhere() {
 	if j.skill == nil {
 		return
 	}
+	ending, read := regexp.MustCompile(scriptNames), ""
 	// Those of a shell's text are words, too: sh -c 'python3 scripts/x.py'.
-	for _, word := range slices.Concat(j.argv[1:], strings.Fields(strings.Join(j.argv[1:], " "))) {
+	words := slices.Concat(j.argv, strings.Fields(strings.Join(j.argv[1:], " ")))
+	for i, word := range words {
+		if _, script := policy.Words(words[i:]); script != "" {
+			read = script
+		}
+		if i == 0 || word != read && !strings.Contains(word, "/") && !ending.MatchString(word) {
+			continue // a target (make build), a subcommand (npm run build)
+		}
 		file, ok := j.skillFile(word)
 		if !ok {
 			file, ok = j.skillFile(filepath.Join("scripts", word))
@@ -144,7 +152,7 @@ func (j *job) tellElsewhere() {
 			return
 		}
 	}
-	if _, script := policy.Words(j.argv); regexp.MustCompile(scriptNames).MatchString(script) {
+	if _, script := policy.Words(j.argv); ending.MatchString(script) {
 		if _, err := os.Lstat(filepath.Join(j.cwd, script)); errors.Is(err, fs.ErrNotExist) {
 			hint("%s is neither here nor in the skill", quote(script))
 		}

@@ -43,6 +43,9 @@ func propose(dir string, printed bool) error {
 	if name := declaredIn(s); name != "" && !printed {
 		return withHint{fmt.Errorf("skill %s has a manifest: %s", quote(dir), name), "to compare it with what would be proposed: skillrun init " + typed(dir, "DIR") + " -"}
 	}
+	for _, f := range s.Misnamed {
+		say("%s", f)
+	}
 	fail := func(err error) error { return fmt.Errorf("skill %s: %w", quote(dir), err) }
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {

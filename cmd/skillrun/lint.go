@@ -52,6 +52,9 @@ func lint(dir string) error {
 		}
 		fmt.Fprintf(os.Stdout, "%s: %s: %s\n", audit.Escape(f.Pos.String()), word, audit.Escape(f.What))
 	}
+	for _, f := range s.Misnamed {
+		fmt.Fprintf(os.Stdout, "%s: note: %s\n", audit.Escape(f.Pos.String()), audit.Escape(f.What))
+	}
 	for _, f := range unapprovable(s.Dir) {
 		fmt.Fprintf(os.Stdout, "%s: note: %s: it is not approved for good\n", audit.Escape(filepath.Join(dir, f.Pos.File)), audit.Escape(f.What))
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"skillrun/policy"
 	"skillrun/policy/skill"
 )
@@ -23,7 +26,15 @@ func loadSkill(dir string) (*loadedSkill, error) {
 	}
 	l := &loadedSkill{Skill: s}
 	l.documents, err = s.Documents()
-	l.findings = s.Findings
+	l.findings = slices.Concat(s.Findings, s.Misnamed)
+	if d := s.Says.Document; d != nil {
+		if found := policy.MisnamedTools(d); len(found) > 1 {
+			found[0].What += fmt.Sprintf("; skillrun lint tells of %d more", len(found)-1)
+			l.findings = append(l.findings, found[0])
+		} else {
+			l.findings = append(l.findings, found...)
+		}
+	}
 	if len(l.documents) > 0 {
 		// The strongest manifest says what the skill is called.
 		if m := l.documents[0].Skill; m.Name != "" {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,8 @@ type Skill struct {
 	Says policy.Skill
 	// Findings are faults that stop nothing: a header that gives no rights.
 	Findings []policy.Finding
+	// Misnamed tells of files with nearly the name of a manifest, which are not read.
+	Misnamed []policy.Finding
 	// Files are the manifests and SKILL.md, as far as they are there, the
 	// strongest first.
 	Files []policy.File
@@ -94,6 +97,16 @@ func Open(dir string) (*Skill, error) {
 			return fail(fmt.Errorf("%s: %w", name, err))
 		}
 		s.Files = append(s.Files, policy.File{Name: name, Data: data})
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if meant := policy.Misnamed(name); meant != "" && s.file(meant) == nil && len(s.Misnamed) < 2 {
+			what := "not read: to count, it would have to be called " + meant
+			if ext := filepath.Ext(meant); ext == ".json" && !strings.EqualFold(filepath.Ext(name), ext) {
+				what += ", and be JSON"
+			}
+			s.Misnamed = append(s.Misnamed, policy.Finding{Pos: policy.Pos{File: s.path(name)}, What: what})
+		}
 	}
 	s.Manifest = digestFiles(s.Files)
 	s.Plugin = plugin(s.Dir)

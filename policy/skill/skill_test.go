@@ -104,6 +104,54 @@ func outside(t *testing.T, dir string) {
 }
 
 // The resolved directory is what counts.
+// A file with nearly the name of a manifest is not read, and that is told.
+func TestMisnamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"skillguard_manifest.json":        "skillguard-manifest.json",
+		"SkillGuard-Manifest.json":        "skillguard-manifest.json",
+		"skillguard-manifest.yaml":        "skillguard-manifest.json, and be JSON",
+		"skillguard-manifests.json":       "skillguard-manifest.json",
+		"skillguard.json":                 ".skillguard.json",
+		"skillrun.yml":                    "skillguard-manifest.json, and be JSON",
+		"skillrun.tml":                    "skillrun.toml",
+		"Skillrun.toml":                   "skillrun.toml",
+		"skill-run.toml":                  "skillrun.toml",
+		"Skill.md":                        "SKILL.md",
+		"skillrun":                        "",
+		"skillrun.py":                     "",
+		"skillrun.toml.bak":               "",
+		"skillguard-manifest.schema.json": "",
+		"package.json":                    "",
+		"manifest.jsonc":                  "",
+		"skills.md":                       "",
+		"skillrun.toml":                   "",
+		"skill.md":                        "",
+	} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{name: "permissions = []\n"})
+		s, err := skill.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, f := range s.Misnamed {
+			got += f.What
+		}
+		if want != "" {
+			want = "not read: to count, it would have to be called " + want
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"skillrun.toml": "", "Skillrun.toml": ""})
+	s, err := skill.Open(dir)
+	if err != nil || len(s.Misnamed) != 0 {
+		t.Error(s.Misnamed, err)
+	}
+}
+
 func TestOpenThroughLink(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)

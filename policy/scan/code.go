@@ -589,6 +589,9 @@ func (r *reader) attr(v val, name string) val {
 		if v.qual == "os" && name == "environb" {
 			name = "environ"
 		}
+		if v.qual == "Bun" && name == "env" {
+			return val{kind: valThing, qual: "process.env"}
+		}
 		if v.qual == "process" && name == "argv" || v.qual == "sys" && name == "argv" {
 			return val{kind: valList, items: []val{{from: "many"}}, qual: "argv"}
 		}
@@ -689,7 +692,7 @@ func (r *reader) readVariable(key val) val {
 func (r *reader) tagged(n *node) val {
 	tag := r.eval(n.kids[0])
 	v := r.eval(n.kids[1])
-	if tag.kind == valThing && (strings.HasPrefix(tag.qual, "zx") || tag.qual == "$" || tag.qual == "Bun.$" || tag.qual == "bun.$" || strings.HasPrefix(tag.qual, "execa.")) {
+	if tag.kind == valThing && (strings.HasPrefix(tag.qual, "zx") || tag.qual == "$" || tag.qual == "Bun.$" || strings.HasPrefix(tag.qual, "execa.")) {
 		r.shellCode(v, nil)
 	}
 	return v

@@ -51,7 +51,8 @@ func (r *reader) imports(n *node) {
 		switch {
 		case name == "" && alias == "": // import a.b
 			top, _, _ := strings.Cut(module, ".")
-			r.bind(top, val{kind: valThing, qual: top})
+			as, _, _ := strings.Cut(n.text, ".")
+			r.bind(as, val{kind: valThing, qual: top})
 		case name == "" || name == "default":
 			r.bind(alias, val{kind: valThing, qual: module})
 		case name == "*":
@@ -91,6 +92,8 @@ func moduleName(s string) string {
 		return "playwright"
 	case "cPickle", "_pickle", "cloudpickle":
 		return "pickle"
+	case "bun":
+		return "Bun"
 	case "path/posix":
 		return "path"
 	}

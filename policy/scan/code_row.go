@@ -51,7 +51,7 @@ func hasCalls(prefix string) bool {
 // the method's name alone.
 func callRowFor(lang, qual string) *callRow {
 	if lang == "js:" {
-		for _, m := range [...]string{"fs.promises.", "fs.", "child_process."} {
+		for _, m := range [...]string{"fs.promises.", "fs.", "child_process.", "Deno."} {
 			if rest, ok := strings.CutPrefix(qual, m); ok {
 				qual = strings.TrimSuffix(m, "promises.") + strings.TrimSuffix(rest, "Sync")
 				break

@@ -434,6 +434,9 @@ func (r *reader) subprocess(c *invoked) {
 	if v, ok := c.kw.key("args", "cmd"); ok && len(c.args) == 0 {
 		cmd = v
 	}
+	if v, ok := c.named("cmd"); ok && cmd.kind == valDict { // of Bun and Deno
+		cmd = v
+	}
 	shellText := false
 	if _, ok := c.kw.key("shell"); ok {
 		shellText = true

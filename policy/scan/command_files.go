@@ -1,6 +1,9 @@
 package scan
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 func (c *command) tar() {
 	args := append([]field{}, c.in.args...)
@@ -326,6 +329,13 @@ func (c *command) ffmpeg() {
 				c.require("camera.capture", "", true)
 			}
 		case "lavfi":
+		case "concat": // a list of files: beside it, or anywhere
+			c.media(reads, v.value)
+			listed := field{exact: v.value.exact, text: path.Dir(v.value.text)}
+			if safe, ok := c.o.value("-safe"); ok && safe.text != "1" || strings.Contains(v.value.text, ":") {
+				listed = field{}
+			}
+			c.path(reads, listed, c.dir, c.in.pos, "reads the files of a list")
 		default:
 			c.media(reads, v.value)
 		}
@@ -348,7 +358,13 @@ func (c *command) media(do access, f field) {
 		c.reach(capability, f)
 		return
 	}
-	if strings.HasPrefix(f.text, "pipe:") || strings.HasPrefix(f.text, "concat:") && !f.exact {
+	if list, ok := strings.CutPrefix(f.text, "concat:"); ok {
+		for f.text = range strings.SplitSeq(list, "|") {
+			c.media(do, f)
+		}
+		return
+	}
+	if strings.HasPrefix(f.text, "pipe:") {
 		return
 	}
 	c.path(do, f, c.dir, c.in.pos, c.row.Reason)

@@ -142,7 +142,7 @@ func parseOptions(opts string, args []field, stop int) options {
 				r = second
 			}
 			if !hasValue && !attached {
-				if v, ok = next(); ok && given != name && strings.HasPrefix(given, "--") && strings.HasPrefix(name, given) {
+				if v, ok = next(); ok && given != name && strings.HasPrefix(given, "--") && strings.HasPrefix(name, given) && !strings.HasPrefix(opts, "short all ") {
 					i-- // or an operand
 				}
 			}

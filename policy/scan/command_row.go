@@ -24,7 +24,8 @@ type commandRow struct {
 	// Opts lists the options that take a value, as "-o:ROLE", or a name and a
 	// value after it, as "-o:2ROLE", and those that may have one attached, as
 	// "-i?" or "-O?ROLE", or a number only, after which more letters may follow,
-	// as "-l#". After "short" long ones may be cut short, as getopt_long takes them;
+	// as "-l#". After "short" long ones may be cut short, as getopt_long takes them,
+	// without doubt after "short all", where all are listed that take a value;
 	// those for commands may be in any row.
 	// A row without has those of the first row of its name.
 	Opts string

@@ -87,6 +87,7 @@ func special(name string) func(*command) {
 		{"make", (*command).makeVariables},
 		{"miller", (*command).miller},
 		{"move", (*command).move},
+		{"netns", (*command).allSpaces},
 		{"network", (*command).network},
 		{"npmset", (*command).npmSet},
 		{"office", (*command).office},
@@ -221,7 +222,7 @@ func (sh *shell) module(f field, args []field, pos policy.Pos) {
 		if sh.table(invocation{"python -m " + f.text, args, pos}) {
 			return
 		}
-		if tool := f.text; len(rowsOf(tool)) > 0 && pythonTool(tool) {
+		if tool := strings.ReplaceAll(f.text, "_", "-"); len(rowsOf(tool)) > 0 && pythonTool(f.text) {
 			sh.table(invocation{tool, args, pos})
 			return
 		}

@@ -174,6 +174,13 @@ func (c *command) network() {
 	}
 }
 
+// allSpaces reads "ip -all netns exec CMD", where no name is before the command.
+func (c *command) allSpaces() {
+	if args := c.in.args; len(args) > 0 && (strings.Contains(args[0].text, "/") || len(rowsOf(args[0].text)) > 0) {
+		c.run(args, c.in.pos)
+	}
+}
+
 // setArch reads "setarch [ARCH] [OPTIONS] CMD"; architectures have the same row.
 func (c *command) setArch() {
 	ops := c.o.operands

@@ -22,27 +22,27 @@ func ManifestNames() []string { return append([]string(nil), manifestNames[:]...
 // SKILL.md, where its own is nearly one: skillrun.tml, skillguard_manifest.yaml. "" for a
 // name that is right, or another's; many a program has a manifest.json.
 func Misnamed(name string) string {
-	if slices.Contains(manifestNames[:], name) || name == "skill.md" || name == "SKILL.md" {
-		return ""
-	}
 	lower := strings.ToLower(name)
 	ext := path.Ext(lower)
-	stem := strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSuffix(lower, ext))
-	if lower == "skill.md" {
-		return "SKILL.md"
-	}
-	stem = Nearest(stem, []string{"skillguard-manifest", ".skillguard", "skillrun"})
+	meant := "skillguard-manifest.json"
 	switch {
-	case stem == "":
+	case slices.Contains(manifestNames[:], name) || name == "SKILL.md" || name == "skill.md":
+		return ""
+	case lower == "skill.md":
+		return "SKILL.md"
 	case slices.Contains([]string{".toml", ".tml", ".tom"}, ext):
-		return "skillrun.toml"
+		meant = "skillrun.toml"
 	case !slices.Contains([]string{".json", ".jsn", ".json5", ".jsonc", ".yaml", ".yml"}, ext):
-	case stem == ".skillguard":
-		return ".skillguard.json"
-	default:
-		return "skillguard-manifest.json"
+		return ""
 	}
-	return ""
+	stem := strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSuffix(lower, ext))
+	switch Nearest(stem, []string{"skillguard-manifest", ".skillguard", "skillrun"}) {
+	case "":
+		return ""
+	case ".skillguard":
+		return ".skillguard.json"
+	}
+	return meant
 }
 
 // ParseManifest reads a manifest in the form that the name of its file says:

@@ -327,6 +327,13 @@ func interpreterOf(script string) string {
 func (j *job) unstartable(word, typed string) string {
 	program, _, several := strings.Cut(typed, " ")
 	info, err := os.Stat(word)
+	if j.skill != nil && err != nil {
+		for _, name := range [...]string{typed, filepath.Join("scripts", typed)} {
+			if file, ok := j.skillFile(name); ok {
+				return quote(typed) + " is not here; the skill has one: " + quote(file)
+			}
+		}
+	}
 	switch {
 	case several && err != nil:
 		return "the program and each of its arguments are words of their own: not " + quote(typed) + " but " + quote(program) + " ...; for a shell's text: sh -c " + quote(typed)

@@ -112,6 +112,7 @@ func TestMisnamed(t *testing.T) {
 		"skillguard-manifest.yaml":        "skillguard-manifest.json, and be JSON",
 		"skillguard-manifests.json":       "skillguard-manifest.json",
 		"skillguard.json":                 ".skillguard.json",
+		".skillguard.toml":                ".skillguard.json, and be JSON",
 		"skillrun.yml":                    "skillguard-manifest.json, and be JSON",
 		"skillrun.tml":                    "skillrun.toml",
 		"Skillrun.toml":                   "skillrun.toml",

@@ -236,7 +236,11 @@ func (p *proposal) write(serves, unread []string) (text []byte, entries int) {
 		e.write(&rest)
 	}
 	if entries == 0 {
-		b.WriteString("\n# Nothing; take this line away with the first \"#\" below.\npermissions = []\n")
+		nothing := "Nothing."
+		if rest.Len() > 0 {
+			nothing = "Nothing; take this line away with the first \"#\" below."
+		}
+		b.WriteString("\n# " + nothing + "\npermissions = []\n")
 	}
 	b.WriteString(rest.String())
 	places := func(what string, list []string) {

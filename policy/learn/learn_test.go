@@ -233,6 +233,14 @@ func TestHoles(t *testing.T) {
 	has(t, text, []string{"redirection: in.txt", "redirection: out.txt", "do.sh:1: redirection: given", "do.sh:1: redirection: sorted"}, []string{"cannot be parsed", "redirection: skill-name", "--path"})
 }
 
+// Where nothing is left to the author, no line says what to take away with it.
+func TestNothing(t *testing.T) {
+	text, _ := parsed(t, fstest.MapFS{"SKILL.md": {Data: []byte(header)}, "a.rb": {Data: []byte("puts 1\n")}})
+	has(t, text, []string{"\n# Nothing.\npermissions = []\n", "a.rb:1: in a language"}, []string{"take this line away"})
+	text, _ = parsed(t, fstest.MapFS{"SKILL.md": {Data: []byte(header)}, "a.py": {Data: []byte("open('/srv/x')\n")}})
+	has(t, text, []string{"\n# Nothing; take this line away with the first \"#\" below.\n", "\n#[[permissions]]"}, nil)
+}
+
 func learned(t *testing.T, block string) string {
 	t.Helper()
 	text, _ := parsed(t, fstest.MapFS{"SKILL.md": {Data: []byte(header + "```bash\n" + block + "```\n")}})

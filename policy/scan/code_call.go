@@ -302,8 +302,11 @@ func (r *reader) apply(row *callRow, c *invoked) {
 		var role string
 		role, rest, _ = strings.Cut(rest, " ")
 		if at, ok := strings.CutPrefix(role, "@"); ok {
-			if c.recv != nil {
-				r.role(at, *c.recv, row.Reason)
+			if of := c.recv; of != nil {
+				if of.qual == "file()" && len(of.items) > 0 { // Bun.file(path)
+					of = &of.items[0]
+				}
+				r.role(at, *of, row.Reason)
 			}
 			continue
 		}

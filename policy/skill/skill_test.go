@@ -103,7 +103,6 @@ func outside(t *testing.T, dir string) {
 	check(t, os.WriteFile(filepath.Join(filepath.Dir(dir), "outside"), []byte("{}"), 0o600))
 }
 
-// The resolved directory is what counts.
 // A file with nearly the name of a manifest is not read, and that is told.
 func TestMisnamed(t *testing.T) {
 	for name, want := range map[string]string{
@@ -153,6 +152,7 @@ func TestMisnamed(t *testing.T) {
 	}
 }
 
+// The resolved directory is what counts.
 func TestOpenThroughLink(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)

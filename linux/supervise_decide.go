@@ -38,6 +38,10 @@ func (r ruling) ok() bool { return r.errno == 0 }
 // processes (ps, pgrep) comes upon it, and goes on.
 const OwnProcess = "skillrun's own process, which shows a run nothing"
 
+// OfOpener is why a run with namespaces of its own reads nothing in /proc of what the
+// kernel tells by those of the process that opens.
+const OfOpener = "skillrun would open it, and be told of what is outside"
+
 // decider turns a Profile and what the run has done so far into rulings. It
 // makes no system calls.
 type decider struct {

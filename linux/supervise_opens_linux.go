@@ -175,6 +175,10 @@ func (r *request) open() {
 		r.pass()
 		return
 	}
+	if r.ofOpener(o) {
+		r.refuse(ruling{errno: errAccess, path: o.place.path, why: OfOpener}) // which no grant shows
+		return
+	}
 	if how&(unix.O_ACCMODE|unix.O_TRUNC) == unix.O_RDONLY && r.isRuns(o) {
 		r.openHere(how)
 		return

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"bytes"
+	"path"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,17 @@ func (r *request) isLaunchers(o *object) bool {
 		}
 	}
 	return false
+}
+
+// ofOpener says whether o is a file in which a /proc tells of the IPC namespace of
+// whoever opens it, be it the run's own /proc: here that would be ours. Programs go on to
+// ask the kernel (ipcs).
+func (r *request) ofOpener(o *object) bool {
+	if !r.s.config.OwnProcesses || path.Base(path.Dir(o.place.path)) != "sysvipc" {
+		return false
+	}
+	_, ok := r.s.inProc(o)
+	return ok
 }
 
 // isRuns says whether o is a file that /proc has of a process of the run's. Much

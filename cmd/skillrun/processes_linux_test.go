@@ -146,3 +146,37 @@ func TestSharedMemoryAfter(t *testing.T) {
 		}
 	}
 }
+
+// What there is of System V's outside shows in no /proc of a run with namespaces, whoever
+// opens it for the run. The control is a run without.
+func TestSharedMemoryDenied(t *testing.T) {
+	sandboxtest.Require(t, "landlock", "seccomp")
+	dir, env := home(t)
+	mine, size := 0x5eee0000+os.Getpid(), 1<<16
+	id, err := unix.SysvShmGet(mine, size, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	supervised := filepath.Join(filepath.Dir(dir), "skillrun.toml") // of which each open is asked about
+	text := "[skill_metadata]\nname = \"s\"\n[[permissions]]\ncapability = \"process.create\"\neffect = \"allow\"\n" +
+		"[[permissions]]\ncapability = \"filesystem.read\"\neffect = \"deny\"\nconstraints = {resource_scope = [\"/proc/version\"]}\n"
+	if err := os.WriteFile(supervised, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const script = "cat /proc/sysvipc/shm /proc/self/root/proc/sysvipc/shm; ipcs -m; true"
+	for _, more := range [][]string{nil, {"--manifest", supervised, "--approve", "declared"}} {
+		for way, flags := range ways() {
+			out, end := inside(t, dir, env, nil, append(flags, more...), script)
+			shown := strings.Contains(out, strconv.Itoa(mine)) || strings.Contains(out, strconv.FormatInt(int64(mine), 16))
+			switch {
+			case end != "exit 0" || !strings.Contains(out, "Shared Memory Segments"):
+				t.Errorf("%s: %s: %s", way, end, out)
+			case way == "without namespaces" && !shown:
+				t.Fatalf("control: %s: %s", way, out)
+			case way != "without namespaces" && shown:
+				t.Errorf("%s: %s", way, out)
+			}
+		}
+	}
+}

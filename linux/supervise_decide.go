@@ -636,8 +636,9 @@ func (d *decider) attribute(pl place, k kind, name string, value []byte, set boo
 	if mode, ok := plainACL(value); set && name == accessACL && (ok || d.profile.Process.AnyMode) {
 		return d.mode(pl, k, mode)
 	}
-	// Without its ACL a file gives its group what the mask let through.
-	if !set && name != accessACL || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") {
+	// Without its ACL a file gives its group what the mask let through. AFS has ACLs by
+	// names of its own.
+	if !set && name != accessACL || d.profile.Process.AnyMode || !strings.HasPrefix(name, "system.") && !strings.HasPrefix(name, "afs.") {
 		return ruling{}
 	}
 	// EOPNOTSUPP is what a file system without ACLs says, and what programs

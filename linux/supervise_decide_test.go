@@ -67,4 +67,19 @@ func TestDeniedLinksInRepositories(t *testing.T) {
 	}
 }
 
+// TestDeniedACLs: what opens a file to others is refused whatever the file system calls it.
+func TestDeniedACLs(t *testing.T) {
+	p := &profiles.Profile{Workspace: "/w", Paths: []profiles.PathRule{{Path: "/w", Tree: true, Access: profiles.Write | profiles.Create}}}
+	open := *p
+	open.Process.AnyMode = true
+	for name, want := range map[string]bool{"system.posix_acl_default": false, "system.nfs4_acl": false, "afs.acl": false, "afs.yfs.acl": false, "user.acl": true, "user.afs.acl": true} {
+		if got := newDecider(p, nil, "", nil, 0o022).attribute(placed("/w/x"), directory, name, []byte("x"), true).ok(); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if !newDecider(&open, nil, "", nil, 0o022).attribute(placed("/w/x"), directory, name, []byte("x"), true).ok() {
+			t.Errorf("control: %s is refused where any mode is granted", name)
+		}
+	}
+}
+
 func placed(p string) place { return place{path: p, name: path.Base(p)} }

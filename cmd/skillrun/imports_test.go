@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -48,6 +49,32 @@ var (
 	forbidden = []string{"os", "net", "os/exec", "syscall", "golang.org/x/sys/unix"}
 )
 
+// ofProgram says whether a package is one of skillrun's own, which each launch has.
+func ofProgram(pkg string) bool {
+	return !strings.HasPrefix(pkg, "sandbox/sandboxtest") && !strings.HasPrefix(pkg, "scripts/") && !strings.HasSuffix(pkg, "/gen")
+}
+
+// compiledAtStart gives what a file makes before main that costs a launch: regular
+// expressions and templates of the package.
+func compiledAtStart(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			ast.Inspect(g, func(n ast.Node) bool {
+				if _, ok := n.(*ast.FuncLit); ok {
+					return false
+				}
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && (x.Name == "regexp" && strings.HasSuffix(s.Sel.Name, "Compile") || x.Name == "template" && s.Sel.Name == "Must") {
+						names = append(names, x.Name+"."+s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return names
+}
+
 // Every Go file is read, whatever its build tags. Test files are held to the
 // purity of nothing and to the table not at all: a test may use any package.
 func TestImports(t *testing.T) {
@@ -75,9 +102,14 @@ func TestImports(t *testing.T) {
 			return nil
 		}
 		seen[pkg] = true
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
+		}
+		if ofProgram(pkg) {
+			for _, name := range compiledAtStart(f) {
+				t.Errorf("%s: %s before main, which every launch pays for", path, name)
+			}
 		}
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // harmlessArgv is what programs do with the names of their files that gives them no other.
-var harmlessArgv = regexp.MustCompile(`(?:[<=~(,]\s*|\b(?:delete|in|print|return)\s+)ARGV(?:\[\w+\])?\s*(?:[^=\s]|==|$)|ARGV\[\w+\]\s*(?:[=!]=|=\s*"")`)
+const harmlessArgv = `(?:[<=~(,]\s*|\b(?:delete|in|print|return)\s+)ARGV(?:\[\w+\])?\s*(?:[^=\s]|==|$)|ARGV\[\w+\]\s*(?:[=!]=|=\s*"")`
 
 // awk reads its program for system(), pipes, getline and redirections.
 func (c *command) awk() {
@@ -50,7 +49,7 @@ func (c *command) awk() {
 	if c.spend(len(program.text) / 64); strings.Contains(program.text, "ARGV") {
 		c.spend(len(program.text) / 8)
 	}
-	if !c.spent() && strings.Contains(harmlessArgv.ReplaceAllString(program.text, ""), "ARGV") {
+	if !c.spent() && strings.Contains(pattern(harmlessArgv).ReplaceAllString(program.text, ""), "ARGV") {
 		c.path(reads, field{}, c.dir, c.in.pos, "awk reads files that its program names")
 	}
 	c.awkProgram(program, c.in.pos, false)

@@ -105,13 +105,14 @@ func (o *own) made(path string) uint32 {
 // tidy removes from a directory what no launcher made, and fails where what one made
 // is not as it was. The run is over, so nobody races.
 func (o *own) tidy(dir string) error {
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
+	f := os.NewFile(uintptr(fd), dir) // which os.OpenFile would first try to have polled
 	defer f.Close()
 	var within []string
-	r := remover{top: int(f.Fd())}
+	r := remover{top: fd}
 	for again := true; again; {
 		again, within = false, nil
 		if _, err := f.Seek(0, io.SeekStart); err != nil {

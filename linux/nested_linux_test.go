@@ -1,10 +1,9 @@
 package linux_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"skillrun/linux"
 )
@@ -12,48 +11,54 @@ import (
 // TestMarks: a process that can only lower its limits stays under every profile
 // that it is under, whatever runs there are, and has those of no other run by
 // itself; a run's own command is under its run's and those around it, exactly.
+//
+// Not of rapid, which would have this binary start half as long again: each of the
+// tests that supervise starts it.
 func TestMarks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed := rand.Uint64()
+	draw := rand.New(rand.NewPCG(seed, 0))
+	for range 100 {
 		var runs linux.NestedRuns
 		count := uint64(0)
-		for range rapid.IntRange(1, 20).Draw(t, "runs") {
-			outer := rapid.Uint64Range(0, count).Draw(t, "outer")
+		any := func() uint64 { return draw.Uint64N(count + 1) }
+		for range 1 + draw.IntN(20) {
+			outer := any()
 			if n, ok := runs.Add(outer); ok {
 				count = n
 				above, below := runs.Mark(outer), runs.Mark(n)
 				rss, locks := below.Values()
 				if above.Lower(rss, locks) != below || above == below {
-					t.Fatalf("the command of run %d cannot lower its limits %v to %v", n, above, below)
+					t.Fatalf("seed %d: the command of run %d cannot lower its limits %v to %v", seed, n, above, below)
 				}
 				if rss < 1<<62 || locks < 1<<62 {
-					t.Fatalf("limits that limit: %v", below)
+					t.Fatalf("seed %d: limits that limit: %v", seed, below)
 				}
 			}
 		}
 		for n := uint64(0); n <= count; n++ {
 			if got, ok := runs.Find(runs.Mark(n)); !ok || got != n {
-				t.Fatalf("the command of run %d is taken for one of run %d", n, got)
+				t.Fatalf("seed %d: the command of run %d is taken for one of run %d", seed, n, got)
 			}
 		}
-		m := runs.Mark(rapid.Uint64Range(0, count).Draw(t, "run"))
+		m := runs.Mark(any())
 		for range 5 {
 			before, ok := runs.Find(m)
 			if !ok {
 				break
 			}
 			// What others have is what a process would lower its own to.
-			rss, _ := runs.Mark(rapid.Uint64Range(0, count).Draw(t, "rss of")).Values()
-			_, locks := runs.Mark(rapid.Uint64Range(0, count).Draw(t, "locks of")).Values()
-			m = m.Lower(rss-rapid.Uint64Range(0, 2).Draw(t, "less"), locks-rapid.Uint64Range(0, 2).Draw(t, "fewer"))
+			rss, _ := runs.Mark(any()).Values()
+			_, locks := runs.Mark(any()).Values()
+			m = m.Lower(rss-draw.Uint64N(3), locks-draw.Uint64N(3))
 			after, ok := runs.Find(m)
 			if !ok {
 				break // nothing is allowed any more
 			}
 			if before != 0 && (after == 0 || !slices.Contains(runs.Around(after), before)) {
-				t.Fatalf("from run %d into run %d", before, after)
+				t.Fatalf("seed %d: from run %d into run %d", seed, before, after)
 			}
 		}
-	})
+	}
 }
 
 // TestMarksOfOne: a program that lowers one of the limits, for its own reasons,

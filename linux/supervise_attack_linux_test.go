@@ -3,11 +3,15 @@
 package linux_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -29,14 +33,18 @@ type attack struct {
 	harm       func(*scene) bool
 }
 
+// Few of them need ctypes and socket, which take as long to read as Python to start.
 const attackPrelude = `
-import ctypes, os, sys, socket, stat, struct, time
-libc = ctypes.CDLL(None, use_errno=True)
+import os, sys, stat, struct, time
+class Later:
+    def __init__(self, name): self.name = name
+    def __getattr__(self, what): return getattr(__import__(self.name), what)
+ctypes, socket = Later("ctypes"), Later("socket")
 W, O = os.getcwd(), sys.argv[1]
 T = os.environ["TMPDIR"]
 P = lambda s: ctypes.c_char_p(os.fsencode(s))
 def call(nr, *args):
-    r = libc.syscall(nr, *args)
+    r = ctypes.CDLL(None, use_errno=True).syscall(nr, *args)
     if r < 0: raise OSError(ctypes.get_errno(), "call")
     return r
 FD = -100
@@ -44,9 +52,55 @@ def rename2(a, b, flags): call(316, FD, P(a), FD, P(b), flags)
 def write(p, text="evil", flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
     fd = os.open(p, flags, 0o644); os.write(fd, text.encode()); os.close(fd)
 def acl(*entries): return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *(e + (0xffffffff,))[:3]) for e in entries)
-def unix(p, kind=socket.SOCK_STREAM):
-    s = socket.socket(socket.AF_UNIX, kind); s.settimeout(60); s.connect(p); return s
+def unix(p, kind=None):
+    s = socket.socket(socket.AF_UNIX, kind or socket.SOCK_STREAM); s.settimeout(60); s.connect(p); return s
 `
+
+// attackRun are the words before an attack's script that run it.
+var attackRun = []string{"python3", "-I", "-S"}
+
+// bareAttacks is Python that runs scripts bare, one after another and each as if it had
+// just been started; the lines say where.
+const bareAttacks = `
+import json, os, sys, traceback
+answers, sys.stdout = sys.stdout, sys.stderr
+for line in sys.stdin:
+    dir, tmp, *sys.argv = json.loads(line)
+    os.chdir(dir); os.umask(0o022); os.environ["TMPDIR"] = tmp
+    names, said = {}, ""
+    try: exec(open(sys.argv[0]).read(), names)
+    except BaseException: said = traceback.format_exc()
+    names.clear(); os.closerange(3, 100)
+    print(json.dumps(said), file=answers, flush=True)
+`
+
+// startBareAttacks starts it, and gives what runs a script with its arguments in a cell.
+func startBareAttacks(t *testing.T) func(c *cell, script ...string) result {
+	t.Helper()
+	cmd := exec.Command("python3", "-I", "-S", "-c", bareAttacks)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	var one sync.Mutex
+	to, from := json.NewEncoder(in), json.NewDecoder(out)
+	return func(c *cell, script ...string) (r result) {
+		c.t.Helper()
+		one.Lock()
+		defer one.Unlock()
+		must(c.t, to.Encode(append([]string{c.ws, c.own}, script...)))
+		must(c.t, from.Decode(&r.out))
+		if r.out != "" {
+			r.code = 1
+		}
+		return r
+	}
+}
 
 // scene is the surroundings, with what they looked like at first.
 type scene struct {
@@ -413,18 +467,19 @@ func TestSupervisedAttacks(t *testing.T) {
 	if len(list) < 80 {
 		t.Fatalf("only %d attacks", len(list))
 	}
+	bare := startBareAttacks(t)
 	for _, a := range list {
 		t.Run(strings.ReplaceAll(a.name, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			script := s.write(s.outside+"/attack.py", attackPrelude+a.code+"\n")
-			r := s.run("python3", script, s.outside, s.abstract)
+			r := s.run(append(slices.Clip(attackRun), script, s.outside, s.abstract)...)
 			if a.harm(s) {
 				t.Errorf("got through: exit %d\n%s%s", r.code, r.out, s.explain())
 			}
 			s = newScene(t)
 			script = s.write(s.outside+"/attack.py", attackPrelude+a.code+"\n")
-			r = s.bare("python3", script, s.outside, s.abstract)
+			r = bare(s.cell, script, s.outside, s.abstract)
 			if !a.harm(s) {
 				t.Errorf("control: no harm even unsupervised, so that the attack shows nothing: exit %d\n%s", r.code, r.out)
 			}
@@ -435,6 +490,7 @@ func TestSupervisedAttacks(t *testing.T) {
 // TestSupervisedModesRefused gives directories ACLs where any mode is allowed: one that
 // was there before must stay one that its owner can list.
 func TestSupervisedModesRefused(t *testing.T) {
+	bare := startBareAttacks(t)
 	for _, x := range []struct {
 		name, acl string
 		refused   bool
@@ -450,12 +506,12 @@ func TestSupervisedModesRefused(t *testing.T) {
 			c := newScene(t)
 			c.profile.Process.AnyMode = true
 			before := aclOf(c.ws + "/olddir")
-			r := c.run("python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
+			r := c.run(append(slices.Clip(attackRun), c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)...)
 			if got := aclOf(c.ws+"/olddir") == before; got != x.refused || (r.code != 0) != x.refused {
 				t.Errorf("refused: %v, exit %d, want %v\n%s%s", got, r.code, x.refused, r.out, c.explain())
 			}
 			c = newScene(t)
-			r = c.bare("python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
+			r = bare(c.cell, c.write(c.outside+"/attack.py", attackPrelude+code), c.outside, c.abstract)
 			if r.code != 0 || aclOf(c.ws+"/olddir") == before {
 				t.Errorf("control: exit %d\n%s", r.code, r.out)
 			}
@@ -467,6 +523,7 @@ func TestSupervisedModesRefused(t *testing.T) {
 // write to, as every run may to /dev/null.
 func TestSupervisedDevicesRefused(t *testing.T) {
 	sandboxtest.Require(t, "root")
+	bare := startBareAttacks(t)
 	for _, code := range []string{
 		`os.chmod(D, 0o600)`, `os.chmod("/proc/self/fd/%d" % os.open(D, os.O_PATH), 0o600)`, `os.utime(D, (5, 5))`, `os.chown(D, -1, os.getgid())`,
 		`os.setxattr(D, "system.posix_acl_access", acl((1, 6), (4, 0), (32, 0)))`,
@@ -488,10 +545,12 @@ func TestSupervisedDevicesRefused(t *testing.T) {
 				r = run(s, s.write(s.outside+"/attack.py", attackPrelude+"D = O + '/device'\n"+code))
 				return look().Ctim != before.Ctim, r, s.explain()
 			}
-			if changed, r, why := change(func(s *scene, script string) result { return s.run("python3", script, s.outside) }); changed || r.code == 0 {
+			if changed, r, why := change(func(s *scene, script string) result {
+				return s.run(append(slices.Clip(attackRun), script, s.outside)...)
+			}); changed || r.code == 0 {
 				t.Errorf("changed: %v, exit %d\n%s%s", changed, r.code, r.out, why)
 			}
-			if changed, r, _ := change(func(s *scene, script string) result { return s.bare("python3", script, s.outside) }); !changed || r.code != 0 {
+			if changed, r, _ := change(func(s *scene, script string) result { return bare(s.cell, script, s.outside) }); !changed || r.code != 0 {
 				t.Errorf("control: changed: %v, exit %d\n%s", changed, r.code, r.out)
 			}
 		})
@@ -503,6 +562,7 @@ func TestSupervisedDevicesRefused(t *testing.T) {
 func TestSupervisedGroupsRefused(t *testing.T) {
 	sandboxtest.Require(t, "root")
 	const group = 12345
+	bare := startBareAttacks(t)
 	for _, x := range []struct {
 		name        string
 		mode, umask uint32
@@ -517,21 +577,21 @@ func TestSupervisedGroupsRefused(t *testing.T) {
 		for _, code := range []string{`os.chown("f", -1, 12345)`, `os.chown(os.open("f", os.O_RDONLY), 0, 12345)`, `call(260, FD, P("f"), -1, 12345, 0x100)`} {
 			t.Run(x.name+" "+code, func(t *testing.T) {
 				t.Parallel()
-				change := func(run func(c *cell, argv ...string) result) (changed bool, r result, why string) {
+				change := func(run func(c *cell, script ...string) result) (changed bool, r result, why string) {
 					c := newCell(t)
 					c.profile.Process.AnyMode = x.anyMode
 					c.config = func(s *linux.Supervision) { s.Umask, s.Capabilities = x.umask, 1<<unix.CAP_CHOWN }
 					file := c.write("f", "old\n")
 					must(t, os.Chmod(file, os.FileMode(x.mode)))
-					r = run(c, "python3", c.write(c.outside+"/attack.py", attackPrelude+code), c.outside)
+					r = run(c, c.write(c.outside+"/attack.py", attackPrelude+code), c.outside)
 					var st unix.Stat_t
 					must(t, unix.Stat(file, &st))
 					return st.Gid == group, r, c.explain()
 				}
-				if changed, r, why := change((*cell).run); changed == x.refused || (r.code != 0) != x.refused {
+				if changed, r, why := change(func(c *cell, script ...string) result { return c.run(append(slices.Clip(attackRun), script...)...) }); changed == x.refused || (r.code != 0) != x.refused {
 					t.Errorf("changed: %v, exit %d\n%s%s", changed, r.code, r.out, why)
 				}
-				if changed, r, _ := change((*cell).bare); !changed || r.code != 0 {
+				if changed, r, _ := change(bare); !changed || r.code != 0 {
 					t.Errorf("control: changed: %v, exit %d\n%s", changed, r.code, r.out)
 				}
 			})

@@ -278,8 +278,8 @@ func (s site) start(t *testing.T, bare bool, script string, files ...*os.File) (
 	return out.String(), errs.String()
 }
 
-// TestClients runs programs bare, and in each environment under a manifest that
-// names one host: that host gives the same output, another is not reached.
+// TestClients runs programs bare, and in some of the environments under a manifest
+// that names one host: that host gives the same output, another is not reached.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	if !inOwnInternet(t) {
@@ -326,8 +326,10 @@ func TestClients(t *testing.T) {
 					sandboxtest.Skip(t, sandboxtest.Machine, "does not work outside either: %s", errs)
 				}
 				for k, s := range sites {
-					// What takes long to start: with namespaces, and where least is to be had.
-					if slow := []string{"node", "npm", "pip", "go"}; slices.Contains(slow, c.needs) && (s.mode == "nons" || s.mode == "docker") {
+					// Each with namespaces and in one of the others; what takes long to start
+					// there only, since an ordinary user has all of them with namespaces.
+					slow := slices.Contains([]string{"node", "npm", "pip", "go"}, c.needs)
+					if n := len(sites) - 1; n > 0 && (k == 0 && slow || k > 0 && k != 1+i%n) {
 						continue
 					}
 					// Its own name for each, to tell by.

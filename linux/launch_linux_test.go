@@ -264,7 +264,7 @@ func TestManyEnded(t *testing.T) {
 		if err := unix.Mkfifo(filepath.Join(dir, "wait"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, state := start(t, f, dir, "exec 3<>wait; i=0; while [ $i -lt 1100 ]; do : & i=$((i+1)); done; wait; i=0; while [ $i -lt 1100 ]; do read x <&3 & i=$((i+1)); done; echo $!")
+		out, state := start(t, f, dir, "exec 3<>wait; i=0; while [ $i -lt 100 ]; do : & i=$((i+1)); done; wait; i=0; while [ $i -lt 1100 ]; do read x <&3 & i=$((i+1)); done; echo $!")
 		if last, err := strconv.Atoi(strings.TrimSpace(out)); err != nil || last == 0 || state.Killed != 1100 {
 			t.Errorf("%q, %d processes were ended, want 1100", out, state.Killed)
 		}

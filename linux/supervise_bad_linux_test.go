@@ -303,7 +303,7 @@ func badStorm(t *testing.T) {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			for j := 0; j < 250 || time.Since(start) < limit; j++ {
+			for j := 0; j < 100 || time.Since(start) < limit; j++ {
 				name := fmt.Sprint("storm", i, "-", j)
 				if err := os.Mkdir(name, 0o700); err != nil {
 					t.Error(err)

@@ -119,9 +119,9 @@ signal.signal(signal.SIGALRM, hit); signal.siginterrupt(signal.SIGALRM, False)
 pid = os.fork()
 if pid == 0:
     signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
-    for _ in range(1000): s = socket.socket(I4, S); s.connect(at); s.getpeername(); s.close()
+    for _ in range(300): s = socket.socket(I4, S); s.connect(at); s.getpeername(); s.close()
     signal.setitimer(signal.ITIMER_REAL, 0); os._exit(0 if hits else 3)
-print("1000 under SIGALRM", os.waitpid(pid, 0)[1])
+print("300 under SIGALRM", os.waitpid(pid, 0)[1])
 def storm(depth):
     pids = []
     for _ in range(2 if depth else 0):

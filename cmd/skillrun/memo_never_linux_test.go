@@ -33,7 +33,7 @@ func TestMemoNeverDiffers(t *testing.T) {
 	}
 	end := time.Now().Add(long)
 	launches, used, closed := 0, 0, 0
-	for first := seed; seed < first+5 || time.Now().Before(end); seed++ {
+	for first := seed; seed < first+3 || time.Now().Before(end); seed++ {
 		r := rand.New(rand.NewPCG(seed, 0))
 		l := newLaunches(t)
 		l.args = []string{"--namespaces", modes[r.IntN(len(modes))]}

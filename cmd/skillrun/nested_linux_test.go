@@ -118,7 +118,7 @@ adds() { echo x >>"$1"; }
 later() { (setsid bash -c 'while read -r k v; do [ "$k" != PPid: ] || now=$v; done </proc/$$/status
 while [ "$now" = "$1" ]; do while read -r k v; do [ "$k" != PPid: ] || now=$v; done </proc/$$/status; done
 echo x >"$2" && echo yes' later $BASHPID "$1" &); }
-python() { /usr/bin/python3 -c "import ctypes, os, platform, resource, sys
+python() { /usr/bin/python3 -I -S -c "import ctypes, os, platform, resource, sys
 def through(path):
     open(path, 'w').close()
     os.write(1, b'yes')
@@ -132,14 +132,14 @@ try symlink ln -s x "$T/link"
 try fifo mkfifo "$T/fifo"
 try "link out" ln sub/old "$T/linked"
 try "link in" ln "$T/linkin" sub/linked
-try "rename out" /usr/bin/python3 -c 'import os, sys; os.rename("sub/mine", sys.argv[1])' "$T/renamed"
-try "rename in" /usr/bin/python3 -c 'import os, sys; os.rename(sys.argv[1], "sub/taken")' "$T/renamein"
-try exchange /usr/bin/python3 -c 'import ctypes, os, sys; c = ctypes.CDLL(None); sys.exit(c.renameat2(-100, b"sub/other", -100, os.fsencode(sys.argv[1]), 2) != 0)' "$T/exchange"
+try "rename out" /usr/bin/python3 -I -S -c 'import os, sys; os.rename("sub/mine", sys.argv[1])' "$T/renamed"
+try "rename in" /usr/bin/python3 -I -S -c 'import os, sys; os.rename(sys.argv[1], "sub/taken")' "$T/renamein"
+try exchange /usr/bin/python3 -I -S -c 'import ctypes, os, sys; c = ctypes.CDLL(None); sys.exit(c.renameat2(-100, b"sub/other", -100, os.fsencode(sys.argv[1]), 2) != 0)' "$T/exchange"
 try unlink rm -f "$T/unlink"
 try rmdir rmdir "$T/rmdir"
 try chmod chmod 600 "$T/chmod"
 try times touch -d 2001-01-01 "$T/times"
-try "metadata by descriptor" /usr/bin/python3 -c 'import os, sys; os.fchmod(os.open(sys.argv[1], os.O_RDONLY), 0o600)' "$T/fchmod"
+try "metadata by descriptor" /usr/bin/python3 -I -S -c 'import os, sys; os.fchmod(os.open(sys.argv[1], os.O_RDONLY), 0o600)' "$T/fchmod"
 try "through a link" into sub/outwards
 try "by /proc/self/cwd" into "/proc/self/cwd/$T/proc"
 try subshell bash -c '(cd sub; (echo x >"../$1"))' bash "$T/subshell"

@@ -33,8 +33,12 @@ func TestRepositoryElsewhere(t *testing.T) {
 	const obeyed = `cd $0 && for f in config hooks/post-commit config.worktree commondir info/attributes modules/x/config worktrees/*/commondir worktrees/*/gitdir worktrees/*/config.worktree; do
 	case $f in *\**) continue ;; esac
 	mkdir -p $(dirname $f); echo evil >>$f; done; ln -s HEAD MERGE_MSG; mv hooks h; mkdir hooks; echo evil >hooks/post-commit; mv config c; :`
-	for _, l := range layouts {
+	for i, l := range layouts {
 		for way, flags := range ways() {
+			// With namespaces one has its opens supervised, the next has not.
+			if supervised := slices.Contains(flags, "--denials"); supervised && i%2 == 0 || flags == nil && len(ways()) > 1 && i%2 == 1 {
+				continue
+			}
 			t.Run(l.name+", "+way, func(t *testing.T) {
 				a := newAgent(t)
 				if err := os.RemoveAll(a.work); err != nil {
@@ -109,6 +113,9 @@ git config includeIf.gitdir:/github/workspace/.git.path /github/runner_temp/x &&
 	}
 	for way, flags := range ways() {
 		for name, more := range map[string][]string{"": nil, ", what is around granted": {"--grant", "filesystem.read:.."}} {
+			if more != nil && slices.Contains(flags, "--denials") {
+				continue
+			}
 			t.Run(way+name, func(t *testing.T) {
 				a, included, run := make(t)
 				skillrun := append(append([]string{program(t)}, flags...), more...)

@@ -39,6 +39,9 @@ func (a *agent) in(dir string, words ...string) (out string, code int) {
 func TestLinksOfEarlierRuns(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
 	for way, flags := range ways() {
+		if slices.Contains(flags, "--denials") {
+			continue // of what a launcher looks at
+		}
 		t.Run(way, func(t *testing.T) {
 			a := newAgent(t)
 			a.write("secret/s", "canary\n")
@@ -65,13 +68,13 @@ func TestLinksOfEarlierRuns(t *testing.T) {
 				"the workspace":     {"c", "c", []string{"--workspace", "LINK", "--", "sh", "-c", show}},
 				"a directory there": {"out/data", "secret", []string{"--", "sh", "-c", show}},
 			} {
+				words := func(to string) []string {
+					return strings.Split(strings.ReplaceAll(strings.Join(try.words, "\x00"), "LINK", to), "\x00")
+				}
+				if out, code := run(try.real, words(a.root+"/secret")...); code != 0 || !strings.Contains(out, "canary") {
+					t.Fatalf("%s, control: %d %s", name, code, out)
+				}
 				for _, link := range []string{"../work/data", "../out/data"} {
-					words := func(to string) []string {
-						return strings.Split(strings.ReplaceAll(strings.Join(try.words, "\x00"), "LINK", to), "\x00")
-					}
-					if out, code := run(try.real, words(a.root+"/secret")...); code != 0 || !strings.Contains(out, "canary") {
-						t.Fatalf("%s, control: %d %s", name, code, out)
-					}
 					if out, code := run(try.in, words(link)...); code != 125 || strings.Contains(out, "canary") || !strings.Contains(out, "that a run may have made") {
 						t.Errorf("%s by %s: %d %s", name, link, code, out)
 					}
@@ -658,7 +661,7 @@ func TestRepositoryAmongManyControls(t *testing.T) {
 			a := newAgent(t)
 			for _, others := range []string{"3", "250"} {
 				out, code := a.in("work", append(slices.Clip(flags), "--", "sh", "-ec", `
-					for i in $(seq `+others+`); do mkdir -p t`+others+`/$i/.vscode; echo >t`+others+`/$i/.vscode/settings.json; done
+					mkdir -p $(seq -f t`+others+`/%.0f/.vscode `+others+`); for d in t`+others+`/*/.vscode; do echo >$d/settings.json; done
 					mkdir -p sub`+others+`; cd sub`+others+`; git init -q; git config core.fsmonitor 'touch x'`)...)
 				if code != 0 || !strings.Contains(out, "sub"+others+"/.git, in which the run made something, has what git starts") {
 					t.Errorf("beside %s others: %d %s", others, code, out)

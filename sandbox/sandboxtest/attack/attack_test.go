@@ -22,7 +22,8 @@ import (
 
 var (
 	program = flag.String("skillrun", "", "the skillrun `program` to attack; built if not given")
-	nth     = flag.Int("nth", 5, "every `N`-th attempt and job")
+	nth     = flag.Int("nth", 8, "every `N`-th attempt and job")
+	from    = flag.Int("from", 0, "the `NUMBER` of the first of them")
 	only    = flag.String("only", "", "those whose name contains `TEXT` alone")
 	peers   = flag.Bool("peers", false, "bwrap and firejail too")
 	observe = flag.Bool("observe", false, "skillrun --denials too")
@@ -94,7 +95,7 @@ func chosen(i int, p *attack.Program) bool {
 	if *only != "" {
 		return strings.Contains(p.String(), *only)
 	}
-	return i%*nth == 0 || p.Limit != ""
+	return i%*nth == *from%*nth || p.Limit != ""
 }
 
 type record struct {

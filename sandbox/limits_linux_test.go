@@ -24,12 +24,12 @@ var runaways = []struct {
 	{"memory", profiles.Limits{Memory: 96 << 20}, `
 import time
 hold = []
-for i in range(128): hold.append(bytearray(b"x") * (4 << 20)); time.sleep(0.002)
+for i in range(48): hold.append(bytearray(b"x") * (4 << 20)); time.sleep(0.002)
 time.sleep(last)
 print("through")`, "memory", ""},
 	{"memory of several", profiles.Limits{Memory: 96 << 20}, `
 import os, time
-for i in range(8):
+for i in range(4):
     if os.fork() == 0:
         hold = bytearray(b"x") * (40 << 20); time.sleep(last); os._exit(0)
 time.sleep(last)
@@ -38,7 +38,7 @@ print("through")`, "memory", ""},
 import ctypes, os, platform, threading, time
 def hold():
     time.sleep(1); hold = bytearray(b"x") * (40 << 20); time.sleep(last); os._exit(0)
-for i in range(8):
+for i in range(4):
     if os.fork() == 0:
         threading.Thread(target=hold).start()
         ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
@@ -47,9 +47,9 @@ print("through")`, "memory", ""},
 	{"memory of tables", profiles.Limits{Memory: 96 << 20}, `
 import mmap, time
 # A page of each two megabytes: 4 KiB of tables for it, and nothing resident.
-m = mmap.mmap(-1, 60000 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+m = mmap.mmap(-1, 40000 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
 if hasattr(mmap, "MADV_NOHUGEPAGE"): m.madvise(mmap.MADV_NOHUGEPAGE)
-for i in range(60000): m[i << 21]
+for i in range(40000): m[i << 21]
 time.sleep(last)
 print("through")`, "memory", ""},
 	{"cpu", profiles.Limits{CPU: 300 * time.Millisecond}, `

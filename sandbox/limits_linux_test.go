@@ -47,9 +47,9 @@ print("through")`, "memory", ""},
 	{"memory of tables", profiles.Limits{Memory: 96 << 20}, `
 import mmap, time
 # A page of each two megabytes: 4 KiB of tables for it, and nothing resident.
-m = mmap.mmap(-1, 40000 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+m = mmap.mmap(-1, 30000 << 21, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
 if hasattr(mmap, "MADV_NOHUGEPAGE"): m.madvise(mmap.MADV_NOHUGEPAGE)
-for i in range(40000): m[i << 21]
+for i in range(30000): m[i << 21]
 time.sleep(last)
 print("through")`, "memory", ""},
 	{"cpu", profiles.Limits{CPU: 300 * time.Millisecond}, `

@@ -241,8 +241,10 @@ func TestUnambiguous(t *testing.T) {
 		policy, _, _ := compileGolden(t, i)
 		for j, release := range releases {
 			var queries []string
-			for _, p := range probes {
-				queries = append(queries, spell(p))
+			for k, p := range probes {
+				if (i+j+k)%2 == 0 { // each of each policy, for two releases
+					queries = append(queries, spell(p))
+				}
 			}
 			for k, e := range escapesOf(release) {
 				if (i+j+k)%len(releases) == 0 { // each of each policy, for one release or another

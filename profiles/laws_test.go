@@ -3,6 +3,7 @@ package profiles_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,15 @@ func TestNormalizeKeepsTheMeaning(t *testing.T) {
 			t.Fatal("canonical bytes change with Normalize")
 		}
 	})
+}
+
+// A rule that grants nothing goes, and no other in its place.
+func TestNormalizeDropsEmptyRules(t *testing.T) {
+	p := &profiles.Profile{Paths: []profiles.PathRule{{Path: "/a"}, {Path: "/b", Access: profiles.Read}}}
+	p.Normalize()
+	if want := []profiles.PathRule{{Path: "/b", Access: profiles.Read}}; !slices.Equal(p.Paths, want) {
+		t.Errorf("%v, want %v", p.Paths, want)
+	}
 }
 
 func TestIntersectIsTheConjunction(t *testing.T) {

@@ -124,7 +124,7 @@ func normalPaths(rules []PathRule) []PathRule {
 		rest, last := r.Access&^here, len(kept)-1
 		here |= rest
 		again := last >= 0 && kept[last].Path == r.Path && kept[last].Tree == r.Tree && kept[last].Origin == r.Origin
-		if rest != r.Access || again {
+		if rest == 0 || rest != r.Access || again {
 			s.take()
 			kept = s.list[:len(kept)]
 		}

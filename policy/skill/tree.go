@@ -231,7 +231,7 @@ func (w *nodes) add(fd int, prefix string, depth int) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", prefix, bare(err))
 	}
-	*w = slices.Grow(*w, len(names))
+	*w = slices.Grow(*w, min(len(names), MaxEntries-len(*w)))
 	slices.Sort(names) // which leaves next to nothing to do where all are sorted, in larger pieces
 	for _, name := range names {
 		if len(*w) == MaxEntries {

@@ -56,11 +56,11 @@ func (r *request) isLaunchers(o *object) bool {
 	return false
 }
 
-// ofOpener says whether o is a file in which a /proc tells of the IPC namespace of
+// ofOpener says whether o is a file in which a /proc tells of the IPC or user namespace of
 // whoever opens it, be it the run's own /proc: here that would be ours. Programs go on to
 // ask the kernel (ipcs).
 func (r *request) ofOpener(o *object) bool {
-	if !r.s.config.OwnProcesses || path.Base(path.Dir(o.place.path)) != "sysvipc" {
+	if dir, name := path.Split(o.place.path); !r.s.config.OwnProcesses || path.Base(dir) != "sysvipc" && name != "keys" && name != "key-users" {
 		return false
 	}
 	_, ok := r.s.inProc(o)

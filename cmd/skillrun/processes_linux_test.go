@@ -147,8 +147,8 @@ func TestSharedMemoryAfter(t *testing.T) {
 	}
 }
 
-// What there is of System V's outside shows in no /proc of a run with namespaces, whoever
-// opens it for the run. The control is a run without.
+// What there is of System V's outside, and who has keys there, shows in no /proc of a run
+// with namespaces, whoever opens it for the run. The control is a run without.
 func TestSharedMemoryDenied(t *testing.T) {
 	sandboxtest.Require(t, "landlock", "seccomp")
 	dir, env := home(t)
@@ -164,12 +164,17 @@ func TestSharedMemoryDenied(t *testing.T) {
 	if err := os.WriteFile(supervised, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const script = "cat /proc/sysvipc/shm /proc/self/root/proc/sysvipc/shm; ipcs -m; true"
+	const script = "cat /proc/sysvipc/shm /proc/self/root/proc/sysvipc/shm; ipcs -m; echo users:; cat /proc/key-users; true"
+	users := regexp.MustCompile(`(?s)users:.*\d+/\d+ \d+/\d+`) // as such a file has them, if the kernel does
+	_, err = os.Stat("/proc/key-users")
+	keys := err == nil
 	for _, more := range [][]string{nil, {"--manifest", supervised, "--approve", "declared"}} {
 		for way, flags := range ways() {
 			out, end := inside(t, dir, env, nil, append(flags, more...), script)
 			shown := strings.Contains(out, strconv.Itoa(mine)) || strings.Contains(out, strconv.FormatInt(int64(mine), 16))
 			switch {
+			case keys && len(more) > 0 && users.MatchString(out) != (way == "without namespaces"):
+				t.Errorf("%s: of whose keys there are: %s", way, out)
 			case end != "exit 0" || !strings.Contains(out, "Shared Memory Segments"):
 				t.Errorf("%s: %s: %s", way, end, out)
 			case way == "without namespaces" && !shown:

@@ -42,7 +42,7 @@ func findStateDir(h *profiles.Host) (string, error) {
 	if dir == "" || !filepath.IsAbs(dir) {
 		dir = filepath.Join(h.Home, ".local", "state")
 	}
-	if h.UID == 0 && h.Account != "" && !onlyRoots(h, dir) {
+	if h.UID == 0 && h.Account != "" && !onlyRoots(h, filepath.Clean(dir)) {
 		dir = filepath.Join(h.Account, ".local", "state")
 	}
 	if dir == ".local/state" || !filepath.IsAbs(dir) {
@@ -59,21 +59,22 @@ func findStateDir(h *profiles.Host) (string, error) {
 }
 
 // onlyRoots says whether nobody but root can lead a name elsewhere: all directories above
-// it that are there are root's, or whose the top is: nobody's to the root of a user namespace.
+// it that are there are root's, and those above links on the way, or whose the top is:
+// nobody's to the root of a user namespace.
 func onlyRoots(h *profiles.Host, name string) bool {
 	var top, st unix.Stat_t
-	at, err := h.ResolvePrefix(name)
+	to, way, err := h.Held(name, profiles.Origin{})
 	if err != nil || unix.Stat("/", &top) != nil {
 		return false
 	}
-	for ; ; at = filepath.Dir(at) {
-		if unix.Lstat(at, &st) == nil && st.Uid != 0 && st.Uid != top.Uid {
-			return false
-		}
-		if at == "/" {
-			return true
+	for _, led := range append(way, profiles.Denial{Path: to}) {
+		for at := led.Path; at != "/"; at = filepath.Dir(at) {
+			if unix.Lstat(at, &st) == nil && st.Uid != 0 && st.Uid != top.Uid {
+				return false
+			}
 		}
 	}
+	return true
 }
 
 // states are the state directory, and the account's own without variables, which a

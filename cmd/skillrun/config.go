@@ -86,6 +86,12 @@ func loadConfiguration(h *profiles.Host, workspace, skill string) (*configuratio
 					"keep it outside of work trees and packages, or in ~/.config of the account's home",
 				}
 			}
+			if h.UID == 0 && !onlyRoots(h, dir) {
+				return nil, withHint{
+					fmt.Errorf("configuration %s lies where another user could put what a run of root's wrote", quote(filepath.Join(dir, "config.toml"))),
+					"keep it in ~/.config of root's own home, with HOME and XDG_CONFIG_HOME not set to another's",
+				}
+			}
 		}
 	}
 	if dir := usualConfig(h); dir != "" && dir != configDir(h) {

@@ -9,12 +9,16 @@ import (
 	"skillrun/sandbox/sandboxtest"
 )
 
-// TestRootsState keeps root's record where no other user leads it, be it by a link
-// through a directory of theirs to one of root's.
-func TestRootsState(t *testing.T) {
+// TestRootsDirectories keeps root's record, and takes root's configuration, where no
+// other user leads it, be it by a link through a directory of theirs to one of root's.
+// They can move what root's runs made there.
+func TestRootsDirectories(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"roots/state", "theirs"} {
+	for _, name := range []string{"roots/state/skillrun", "theirs/state/skillrun"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "config.toml"), []byte("grants = [\"filesystem.read:/secret\"]\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,6 +45,10 @@ func TestRootsState(t *testing.T) {
 		}
 		if got, err := findStateDir(h); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+		}
+		h.Env = map[string]string{"XDG_CONFIG_HOME": dir + "/" + name}
+		if c, err := loadConfiguration(h, "", ""); (err == nil) != root {
+			t.Errorf("%s: configuration %v, %v", name, c, err)
 		}
 	}
 }

@@ -560,7 +560,7 @@ func TestLoadFaulty(t *testing.T) {
 	text := strings.TrimPrefix(dir, w.dir+"/") + "/SKILL.md"
 	s := w.start()
 	w.file(text, "---\nname: pdf\ndescription: d\n---\nText.\n")
-	w.want(s.Load(ctx, dir, session.ByAgent), policy.Allow, "control: without")
+	w.want(s.Load(ctx, dir, session.ByAgent), policy.Allow, "without")
 	w.file(text, "---\nname: pdf\ndescription: d\nallowed_tools: Read\n---\nText.\n")
 	s = w.again(s)
 	if v := w.want(s.Load(ctx, dir, session.ByAgent), policy.Confirm, "with a slip"); !strings.Contains(v.Reason, "its header has a fault: ") || strings.Contains(v.Reason, "attack") {

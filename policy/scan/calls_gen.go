@@ -470,6 +470,7 @@ var callNames = []callName{
 	{"js:ffi-napi.Library", 219},
 	{"js:file().delete", 185},
 	{"js:file().unlink", 185},
+	{"js:file().write", 186},
 	{"js:file().writer", 186},
 	{"js:firebase", 124},
 	{"js:firebase-admin", 124},

@@ -302,11 +302,8 @@ func (r *reader) apply(row *callRow, c *invoked) {
 		var role string
 		role, rest, _ = strings.Cut(rest, " ")
 		if at, ok := strings.CutPrefix(role, "@"); ok {
-			if of := c.recv; of != nil {
-				if of.qual == "file()" && len(of.items) > 0 { // Bun.file(path)
-					of = &of.items[0]
-				}
-				r.role(at, *of, row.Reason)
+			if c.recv != nil {
+				r.role(at, *c.recv, row.Reason)
 			}
 			continue
 		}
@@ -334,6 +331,9 @@ func (r *reader) role(role string, v val, reason string) {
 		for _, x := range v.items {
 			r.role(role, x, reason)
 		}
+		return
+	case v.qual == "file()" && len(v.items) > 0: // Bun.file(path)
+		r.role(role, v.items[0], reason)
 		return
 	case v.kind == valThing && notAFile(v.qual):
 		return

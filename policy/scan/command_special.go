@@ -130,7 +130,10 @@ func special(name string) func(*command) {
 
 // interpreter reads what python, node, bash and their like run.
 func (c *command) interpreter() {
-	if len(c.o.operands) == 0 && c.o.has("--version", "--help", "-V", "-h") || c.o.has("--version") && c.row.Lang != "shell" {
+	told := len(c.o.operands) == 0 && (c.o.has("--version", "--help", "-V", "-h") || c.row.Lang == "PowerShell" && c.o.has("-v", "-version", "-Version", "-help", "-Help"))
+	if (told || c.o.has("--version") && c.row.Lang != "shell") && !slices.ContainsFunc(c.o.values, func(v optionValue) bool { // python -c CODE -h
+		return v.role == "lang" || v.role == "module" || v.role == "run"
+	}) {
 		return
 	}
 	if c.row.Lang == "php" && c.o.has("-S") {

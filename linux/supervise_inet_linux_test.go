@@ -485,7 +485,7 @@ while got != b"y":
     got, who = b.recvfrom(10)
     assert who == a.getsockname(), who
 threading.stack_size(1 << 18)
-all = [threading.Thread(target=c.recvfrom, args=(10,)) for _ in range(800)]
+all = [threading.Thread(target=c.recvfrom, args=(10,)) for _ in range(600)]
 for t in all: t.start()
 open("waiting", "w").close(); open("go").read()
 for t in all:
@@ -520,7 +520,7 @@ func TestSupervisedInternetCrowd(t *testing.T) {
 		}
 		must(t, os.WriteFile(filepath.Join(c.ws, "go"), nil, 0))
 		begun("waiting")
-		if is := threads(); is > few+700 {
+		if is := threads(); is > few+560 {
 			t.Errorf("%d threads, %d before", is, few)
 		}
 		must(t, os.WriteFile(filepath.Join(c.ws, "go"), nil, 0))

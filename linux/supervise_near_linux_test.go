@@ -61,14 +61,17 @@ func TestSupervisedNearPlaced(t *testing.T) {
 	for range 6 { // only the first time in a run counts, and it may meet none that is kept
 		c := newCell(t)
 		r := c.run("python3", "-c", opening+`
+def place(cpus):
+    try: os.sched_setaffinity(opener, cpus)
+    except ProcessLookupError: os._exit(0) # it is over
 opens(everywhere)
 want = {max(everywhere)}
 while opens_now() and now == everywhere != want: pass
-os.sched_setaffinity(opener, want)
+place(want)
 for n in range(500):
     if not opens_now(): os._exit(0)
     assert now == want, now
-os.sched_setaffinity(opener, everywhere)
+place(everywhere)
 while opens_now():
     assert now == everywhere, now
 `)

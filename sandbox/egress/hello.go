@@ -22,6 +22,7 @@ const (
 	recordCipher    = 20
 	recordAlert     = 21
 	recordHandshake = 22
+	recordData      = 23
 	typeClientHello = 1
 	extServerName   = 0
 	extECH          = 0xfe0d

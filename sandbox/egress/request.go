@@ -304,7 +304,7 @@ func classify(b []byte) speech {
 	if len(b) == 0 {
 		return unclear
 	}
-	if 0x14 <= b[0] && b[0] <= 0x17 { // the types of records
+	if recordCipher <= b[0] && b[0] <= recordData {
 		return classifyRecord(b)
 	}
 	if bytes.HasPrefix(b, []byte("\r\n\r\n\x00")) {
@@ -327,17 +327,17 @@ func classifyRecord(b []byte) speech {
 		return unclear
 	case b[0] == recordHandshake && b[1] == 3:
 		return isTLS
-	case b[1] >= 0x10:
-		return opaque
 	case b[1] == 3:
 		return oddTLS
 	case len(b) < 6:
 		return unclear
 	}
-	// Servers skip a warning or a change of cipher before a client hello, and
-	// some take any version that is low enough.
-	size := int(b[3])<<8 | int(b[4])
-	if b[5] == 1 && (b[0] == recordCipher && size == 1 || b[0] == recordAlert && size == 2 || b[0] == recordHandshake) {
+	// Servers skip a warning or a change of cipher before a client hello, and some
+	// take any version that is low enough. Java's take any at all, and skip records
+	// without content.
+	size, next := int(b[3])<<8|int(b[4]), b[5]
+	if next == 1 && (b[0] == recordCipher && size == 1 || b[0] == recordAlert && size == 2 || b[0] == recordHandshake) ||
+		b[0] == recordHandshake && size == 0 && recordCipher <= next && next <= recordData {
 		return oddTLS
 	}
 	return opaque

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"skillrun/audit/private"
 	"skillrun/linux"
 	"skillrun/profiles"
 	"skillrun/sandbox"
@@ -54,7 +55,13 @@ func limitsHere(features any) []profiles.Clause {
 		Process:   profiles.Process{Create: true},
 	}
 	var list []profiles.Clause
-	if os.WriteFile(dir+"/.env", nil, 0o600) != nil {
+	// TMPDIR may be another user's, who can put a directory of theirs in its place.
+	own, err := private.OpenDir(dir)
+	if err != nil {
+		return nil
+	}
+	defer own.Close()
+	if private.Replace(own, ".env", nil) != nil {
 		return nil
 	}
 	for _, c := range sandbox.PlanFor(p, f, &profiles.Host{FS: os.DirFS("/")}, nil, "", false).Receipt {

@@ -21,7 +21,10 @@ type Host struct {
 	// environment names another as Home: what is private there is private in
 	// both. "" if unknown.
 	Account string
-	UID     int
+	// Theirs says that Home is another user's although this one is root, so that they
+	// may have put links there.
+	Theirs bool
+	UID    int
 	// CaseSensitive says that names which differ in case only are different
 	// files. It is false on an ordinary macOS volume.
 	CaseSensitive bool

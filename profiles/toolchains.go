@@ -125,6 +125,7 @@ func (p *Profile) fetches(group string) bool {
 // tool gives the first place of a row that has its marker, as it is written. chosen
 // is said of HOME by [lookout.chosenHome].
 func (l *lookout) tool(row *toolRow, workspace string, chosen bool) (place string, ok bool) {
+	home, _, _ := l.at(path.Clean(l.host.Home))
 	for _, template := range row.Places {
 		for _, base := range l.host.places(template) {
 			// The tool's own place in the home, which no variable names.
@@ -138,7 +139,9 @@ func (l *lookout) tool(row *toolRow, workspace string, chosen bool) (place strin
 				if !exists || l.host.holdsHome(at) || l.leaves(workspace, place) {
 					continue
 				}
-				if len(l.glob(at, row.Marker)) > 0 && (ours || l.proves(row, at, workspace)) {
+				// A link of another user's leads to what root may read, and they may not.
+				led := l.host.Theirs && !Within(home, at)
+				if len(l.glob(at, row.Marker)) > 0 && (ours && !led || l.proves(row, at, workspace)) {
 					return place, true
 				}
 			}

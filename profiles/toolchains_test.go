@@ -200,6 +200,26 @@ func TestChosenHomeOpensToolsOnly(t *testing.T) {
 	}
 }
 
+// A link in another user's home opens nothing outside of it to a run of root's.
+func TestTheirHomeLeadsNowhere(t *testing.T) {
+	h := machine("/home/u/bin -> /secret", "/home/u/.local -> x", "/home/u/x/bin/s", "/secret/s")
+	h.Home, h.Account = "/home/u", "/root"
+	opens := func(name string) bool {
+		rules, _ := profiles.Toolchains(h, "/w")
+		return (&profiles.Profile{Paths: rules}).Allows(name, profiles.Read).Allowed
+	}
+	if !opens("/secret/s") {
+		t.Error("control: a link in one's own home opens nothing")
+	}
+	h.Theirs = true
+	if opens("/secret/s") {
+		t.Error("their link leads out of their home")
+	}
+	if !opens("/home/u/x/bin/s") {
+		t.Error("a link that stays in it opens nothing")
+	}
+}
+
 // PATH, which a project can set, opens a directory of /opt only where programs are.
 func TestPathOpensProgramsOnly(t *testing.T) {
 	h := machine("/opt/tool/bin/t", "/opt/tool/share/x", "/opt/data/conf/a", "/opt/file", "/opt/linked/bin/t -> ../lib/t", "/opt/linked/lib/t", "/opt/dirs/conf/sub/", "/opt/started/x/t")

@@ -488,6 +488,7 @@ func thisHost() *profiles.Host {
 		h.Home = h.Account
 	}
 	h.Home = filepath.Clean(h.Home)
+	h.Theirs = h.UID == 0 && h.Home != h.Account && !onlyRoots(h, h.Home)
 	for _, state := range states(h) {
 		h.WrittenLists = append(h.WrittenLists, filepath.Join(state, writtenFile))
 	}

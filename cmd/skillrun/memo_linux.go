@@ -164,12 +164,13 @@ func (j *job) memoKey(in policy.Inputs, mode sandbox.Mode, streams string) (key 
 		OS      string
 		Home    string
 		Account string
+		Theirs  bool
 		User    string
 		UID     int
 		Mounts  []profiles.Mount
 		Written []string
 		Env     map[string]string
-	}{program, version, j.set, in, mode, streams, j.fresh, host.OS, host.Home, host.Account, host.User, host.UID, host.Mounts, host.WrittenOfSystem, host.Env}
+	}{program, version, j.set, in, mode, streams, j.fresh, host.OS, host.Home, host.Account, host.Theirs, host.User, host.UID, host.Mounts, host.WrittenOfSystem, host.Env}
 	return sha256.Sum256(pack(make([]byte, 0, 16<<10), reflect.ValueOf(facts))), true
 }
 

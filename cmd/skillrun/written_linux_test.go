@@ -244,7 +244,7 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	a.write("home/.config/skillrun/config.toml", "[[permissions]]\ncapability = \"web.fetch\"\neffect = \"deny\"\n")
 	a.write("other/skillrun/config.toml", "[[permissions]]\ncapability = \"web.post\"\neffect = \"deny\"\n")
 	for config, want := range map[string][]string{"": {"web.fetch"}, a.root + "/none": {"web.fetch"}, a.root + "/other": {"web.post", "web.fetch"}} {
-		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
+		h := &profiles.Host{OS: "linux", UID: os.Geteuid(), Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
 		if got, err := skillrun.Floors(h); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q %v", config, got, err)
 		}
@@ -253,7 +253,7 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	a.write("home/.config/skillrun/config.toml", "preset = \"paranoid\"\napprovals = \"7d\"\ngrants = [\"filesystem.read:~/x\"]\nallow_gaps = [\"limit.memory\"]\n[limits]\nprocesses = 5\n[session]\nask = \"deny\"\n")
 	a.write("other/skillrun/config.toml", "preset = \"ci\"\n[session]\nask = \"host\"\n")
 	for config, want := range map[string]string{"": "paranoid true 1 2", a.root + "/none": "paranoid true 1 0", a.root + "/other": "ci false 1 0"} {
-		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
+		h := &profiles.Host{OS: "linux", UID: os.Geteuid(), Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": config}}
 		preset, denies, ends, grants, err := skillrun.Settings(h)
 		if got := fmt.Sprint(preset, " ", denies, ends, grants); err != nil || got != want {
 			t.Errorf("%q: %q %v, want %q", config, got, err, want)
@@ -263,7 +263,7 @@ func TestFloorsOfTheAccount(t *testing.T) {
 	a.write("home/.config/skillrun/config.toml", "ceilings = [\"none.yaml\", \"closed.yaml\"]\n")
 	a.write("home/.config/skillrun/closed.yaml", "tools: {}\n")
 	a.write("home/.config/skillrun/none.yaml", "tools: {}\n")
-	h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": a.root + "/none"}}
+	h := &profiles.Host{OS: "linux", UID: os.Geteuid(), Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{"XDG_CONFIG_HOME": a.root + "/none"}}
 	if _, err := skillrun.Floors(h); err != nil {
 		t.Errorf("control: %v", err)
 	}
@@ -280,7 +280,7 @@ func TestFloorsOfTheAccount(t *testing.T) {
 func TestGrantsOfTheSameName(t *testing.T) {
 	a := newAgent(t)
 	a.write("home/.config/skillrun/config.toml", "[skills.pdf]\ngrants = [\"filesystem.read:~/x\"]\n[skills.\""+a.root+"/home/.claude/skills/other/doc\"]\ngrants = [\"filesystem.read:~/x\"]\n")
-	h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/")}
+	h := &profiles.Host{OS: "linux", UID: os.Geteuid(), Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/")}
 	places := skill.Places{Home: h.Home}
 	want := map[string]int{"pdf": 1, "group/pdf": 1, "other": 0, "other/pdf": 0, "other/doc": 1}
 	for dir := range want {
@@ -337,7 +337,7 @@ func TestConfigurationIsNoStrangers(t *testing.T) {
 		"mine": true, "home/dotfiles": true, "": true,
 		"outer/a": false, "home/go/pkg/mod/m@v1": false, "home/.local/lib/python3.12/site-packages/p": false,
 	} {
-		h := &profiles.Host{OS: "linux", Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{}}
+		h := &profiles.Host{OS: "linux", UID: os.Geteuid(), Home: a.root + "/home", Account: a.root + "/home", CaseSensitive: true, FS: os.DirFS("/"), Env: map[string]string{}}
 		if config != "" {
 			h.Env["XDG_CONFIG_HOME"] = filepath.Join(a.root, config)
 		}

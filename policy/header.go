@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func misspelt(file string, header []byte) (found []Finding) {
 		}
 		key = strings.Trim(key, `"'`)
 		if meant := Nearest(strings.ReplaceAll(strings.ToLower(key), "_", "-"), rightsKeys[:]); meant != "" && key != meant {
-			found = append(found, Finding{Pos{file, line, 1}, "key " + quoted(key) + " is not read, and restricts nothing (did you mean " + quoted(meant) + "?)"})
+			found = append(found, Finding{Pos{file, line, 1}, fmt.Sprintf("key %q is not read, and restricts nothing (did you mean %q?)", key, meant)})
 		}
 	}
 	return found
@@ -255,7 +256,7 @@ func addTool(d *Document, w Text) error {
 	if found {
 		var ok bool
 		if specifier, ok = strings.CutSuffix(specifier, ")"); !ok || specifier == "" {
-			return errorAt(w.Pos, "%s: a specifier stands between parentheses", quoted(w.Value))
+			return errorAt(w.Pos, "%q: a specifier stands between parentheses", w.Value)
 		}
 	}
 	var names []string

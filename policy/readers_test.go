@@ -364,6 +364,7 @@ func FuzzManifest(f *testing.F) {
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte("---\nname: x\nallowed-tools: Read Bash(git:*) WebFetch(domain:a.com)\n---\n"))
 	f.Add([]byte("---\nname: x\ncapabilities:\n  tools: [web_fetch, oauth_call:gmail]\n  domains: [a.com]\n---\nbody"))
+	f.Add([]byte("---\nname: x\nallowed-@\x00ols:"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, findings := policy.ParseHeader("SKILL.md", data)
 		if s.Document != nil && len(findings) > 0 {
